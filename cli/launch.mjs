@@ -1,0 +1,32 @@
+/**
+ * Runs a program on the pinned Node in our place: its input, output, signals and exit status are ours. Plain
+ * JavaScript, since the Node that runs this may be the machine's old one.
+ */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+
+/**
+ * Runs `node` with `args` and ends this process as the child ended.
+ * @param {string} node program file
+ * @param {readonly string[]} args
+ */
+export function launch(node, args) {
+  const child = spawn(node, args, { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      // A terminal has sent its Ctrl-C to the child as well: a second one would cut its shutdown short.
+      if (signal !== 'SIGINT' || !inTerminal()) child.kill(signal);
+    });
+  }
+  child.once('error', (error) => {
+    console.error(
+      `sallyport: ${node} could not be run (${error.message}): run \`npm start\` or \`npm ci\` first`,
+    );
+    process.exit(1);
+  });
+  child.once('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+}
+
+function inTerminal() {
+  return [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY === true);
+}

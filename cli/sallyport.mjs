@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+/**
+ * The command `sallyport`: runs cli/main.ts on a Node that can. `--program FILE` as the first argument runs another
+ * TypeScript file of the project instead. Installs nothing: a command that is typed a hundred times must not.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pinnedNode } from './install.mjs';
+import { launch } from './launch.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const node = pinnedNode(root);
+const other = process.argv[2] === '--program' ? process.argv.splice(2, 2)[1] : undefined;
+const program = other === undefined ? join(root, 'cli', 'main.ts') : resolve(root, other);
+
+if (!existsSync(node)) {
+  console.error('sallyport: nothing is installed here yet: run `npm start` (or `npm ci`) first');
+  process.exit(1);
+}
+if (Number.parseInt(process.versions.node, 10) >= 24) await import(pathToFileURL(program).href);
+else launch(node, [program, ...process.argv.slice(2)]);

@@ -1,0 +1,133 @@
+/**
+ * The admin API as an application: who may call, how errors answer, which routes there are, and the OpenAPI document
+ * that is made from their schemas. Never opened to pods: it listens on loopback by default.
+ */
+import swagger from '@fastify/swagger';
+import { type FastifyPluginAsyncTypebox, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify';
+import type { Database } from '../database/pool.ts';
+import { Fault } from '../errors.ts';
+import { makeId } from '../id.ts';
+import type { Logger } from '../log.ts';
+import { Secret } from '../secret.ts';
+import { type Actor, findAdmin } from '../state/admin.ts';
+import type { Seals } from '../vault/credential-store.ts';
+import { VERSION } from '../version.ts';
+import { adminEventRoutes } from './admin-events.ts';
+import { connectionRoutes } from './connections.ts';
+import { environmentRoutes } from './environments.ts';
+import { publicRoutes } from './public.ts';
+import { signingKeyRoutes } from './signing-keys.ts';
+import { vaultRoutes } from './vaults.ts';
+
+/** What the routes work with. */
+export interface CoreContext {
+  readonly database: Database;
+  readonly seals: Seals;
+  readonly tenantId: string;
+  readonly now: () => Date;
+}
+
+/** A group of routes. */
+export type Routes = (context: CoreContext) => FastifyPluginAsyncTypebox;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by authentication before any handler of /v1 runs. */
+    actor: Actor;
+  }
+}
+
+export async function buildApp(context: CoreContext, log: Logger): Promise<FastifyInstance> {
+  const app = fastify({
+    bodyLimit: MAX_BODY_BYTES,
+    requestIdHeader: false,
+    forceCloseConnections: true,
+    routerOptions: { caseSensitive: true, ignoreTrailingSlash: false },
+  });
+  app.setValidatorCompiler(TypeBoxValidatorCompiler);
+  app.decorateRequest('actor');
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, log));
+  app.setNotFoundHandler((request, reply) => {
+    const fault = new Fault('not_found', `there is no ${request.method} ${request.url.split('?')[0]}`);
+    return sendFault(reply, fault);
+  });
+  app.addHook('onResponse', async (request, reply) => logCall(log, request, reply));
+  await app.register(swagger, { openapi: OPENAPI });
+  await app.register(publicRoutes(context));
+  await app.register(
+    async (admin) => {
+      admin.addHook('onRequest', async (request) => authenticate(context, request));
+      for (const routes of ADMIN_ROUTES) await admin.register(routes(context));
+    },
+    { prefix: '/v1' },
+  );
+  return app;
+}
+
+async function authenticate(context: CoreContext, request: FastifyRequest): Promise<void> {
+  const match = /^Bearer (\S{1,200})$/i.exec(request.headers.authorization ?? '');
+  const actor = match?.[1] ? await findAdmin(context.database, new Secret(match[1])) : null;
+  if (!actor) throw new Fault('unauthorized', 'no admin key was sent, or it is not one of this installation');
+  request.actor = actor;
+}
+
+function answerError(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Logger,
+): unknown {
+  if (error instanceof Fault && error.code !== 'internal') return sendFault(reply, error);
+  if (error.validation) return sendFault(reply, new Fault('input_invalid', describeValidation(error)));
+  // Fastify's own: a body that is too large, not JSON, of another media type. Their texts name no content.
+  if (error.statusCode && error.statusCode < 500) {
+    return reply.code(error.statusCode).send({ error: { code: 'input_invalid', message: error.message } });
+  }
+  const id = makeId('aev');
+  log.error({ id, method: request.method, route: request.routeOptions.url, err: error }, 'call failed');
+  return sendFault(reply, new Fault('internal', `something went wrong on our side (${id})`));
+}
+
+function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
+  const message = `${fault.message}; ${fault.remedy}`;
+  return reply.code(fault.status).send({ error: { code: fault.code, message } });
+}
+
+function describeValidation(error: FastifyError): string {
+  const first = error.validation?.[0];
+  const where = `${error.validationContext ?? 'input'}${first?.instancePath ?? ''}`;
+  const names = (first?.params as { additionalProperties?: string[] } | undefined)?.additionalProperties;
+  return `${where} ${first?.message ?? 'is malformed'}${names ? `: ${names.join(', ')}` : ''}`;
+}
+
+function logCall(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.routeOptions.url;
+  if (!route?.startsWith('/v1')) return;
+  const { method } = request;
+  log.info(
+    { method, route, status: reply.statusCode, actor: request.actor?.id, ms: Math.round(reply.elapsedTime) },
+    'call',
+  );
+}
+
+const ADMIN_ROUTES: readonly Routes[] = [
+  environmentRoutes,
+  vaultRoutes,
+  signingKeyRoutes,
+  connectionRoutes,
+  adminEventRoutes,
+];
+const MAX_BODY_BYTES = 256 * 1024;
+const OPENAPI = {
+  openapi: '3.1.0',
+  info: { title: 'Sallyport core', description: 'The operator’s API', version: VERSION },
+  components: { securitySchemes: { adminKey: { type: 'http' as const, scheme: 'bearer' } } },
+  security: [{ adminKey: [] }],
+};

@@ -1,0 +1,24 @@
+/** Shapes that several routes share. */
+import { Type } from 'typebox';
+
+/** The name of a vault, a credential, an environment: it stands in paths and on command lines. */
+export const Name = Type.String({ pattern: '^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$' });
+
+/** A moment; JSON has it as RFC 3339. */
+export const Moment = Type.Unsafe<Date | string>({ type: 'string', format: 'date-time' });
+
+/** One host pattern. What it must look like is judged where it is parsed, which can say more. */
+export const HostText = Type.String({ minLength: 1, maxLength: 300 });
+
+/** How many rows a page has. */
+export const Limit = Type.Integer({ minimum: 1, maximum: 1000, default: 100 });
+
+/** A list of texts that is only read. */
+export const Texts = Type.Unsafe<readonly string[]>({ type: 'array', items: { type: 'string' } });
+
+export const Nothing = Type.Null({ description: 'done' });
+
+/** `T`, or null. */
+export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(schema: T) {
+  return Type.Union([schema, Type.Null()]);
+}

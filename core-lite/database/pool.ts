@@ -1,0 +1,109 @@
+/**
+ * The way to PostgreSQL. Every connection of a pool acts under one role with least rights: either the URL logs in as
+ * that role, or (given an owner's URL, as `npm start` is) the connection starts with `SET ROLE`. A connection that
+ * cannot take its role is refused by the server, so nothing ever runs with more rights than its service has.
+ */
+import pg from 'pg';
+import { Fault } from '../errors.ts';
+import type { Secret } from '../secret.ts';
+
+export type Role = 'sallyport_core' | 'sallyport_gates' | 'sallyport_egress';
+
+/** Something that runs a statement: the pool, or one transaction on it. */
+export interface Queryable {
+  /** Resolves to the rows. Rejects with Fault `database_unreachable`, or pg's DatabaseError. */
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+export interface Database extends Queryable {
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface PoolOptions {
+  /** Connections at most; default 10. */
+  readonly max?: number;
+  /** How long one statement may take, milliseconds; default 5,000, 0 is no limit (migrations). */
+  readonly queryTimeoutMs?: number;
+}
+
+/** @param role `null` acts as whoever the URL logs in as (migrations) */
+export function openDatabase(url: Secret, role: Role | null, options: PoolOptions = {}): Database {
+  const pool = new pg.Pool({
+    ...connectionOptions(url, role),
+    max: options.max ?? 10,
+    query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+  });
+  // An idle connection that breaks is replaced by the next query; without a listener the process would end.
+  pool.on('error', () => {});
+  return {
+    query: (text, values) => run(pool, text, values),
+    transaction: (work) => runTransaction(pool, work),
+    close: () => pool.end(),
+  };
+}
+
+/** What `pg` needs to connect, for pools and for the change feed's own connection. */
+export function connectionOptions(url: Secret, role: Role | null): pg.ClientConfig {
+  const text = url.reveal();
+  const login = URL.canParse(text) ? decodeURIComponent(new URL(text).username) : '';
+  return {
+    connectionString: text,
+    application_name: role ?? 'sallyport',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    ...(role && login !== role ? { options: `-c role=${role}` } : {}),
+  };
+}
+
+/** Turns what pg throws into a Fault where the database could not be reached or the role not be taken. */
+export function translateDatabaseError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const code = (error as { code?: unknown }).code;
+  if (code === '42501' || code === '28000' || code === '22023') {
+    return new Fault('database_rights', 'the database login may not do this', error);
+  }
+  if (error instanceof pg.DatabaseError && !UNREACHABLE_STATES.test(String(code))) return error;
+  return new Fault('database_unreachable', 'the database cannot be reached', error);
+}
+
+async function run<Row>(
+  on: pg.Pool | pg.PoolClient,
+  text: string,
+  values?: readonly unknown[],
+): Promise<Row[]> {
+  try {
+    const result = await on.query(text, values ? [...values] : undefined);
+    return result.rows as Row[];
+  } catch (error) {
+    throw translateDatabaseError(error);
+  }
+}
+
+async function runTransaction<T>(pool: pg.Pool, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw translateDatabaseError(error);
+  });
+  const tx: Queryable = { query: (text, values) => run(client, text, values) };
+  try {
+    await tx.query('BEGIN');
+    const result = await work(tx);
+    await tx.query('COMMIT');
+    client.release();
+    return result;
+  } catch (error) {
+    // A connection whose rollback fails is not given back: it may hold the transaction open.
+    await client.query('ROLLBACK').then(
+      () => client.release(),
+      () => client.release(true),
+    );
+    throw error;
+  }
+}
+
+const CONNECT_TIMEOUT_MS = 3_000;
+const QUERY_TIMEOUT_MS = 5_000;
+/** SQLSTATE: connection exceptions, shutdown in progress, starting up, too many connections, read-only standby. */
+const UNREACHABLE_STATES = /^(08...|57P0[1-5]|53300|25006)$/;

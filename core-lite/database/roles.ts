@@ -1,0 +1,46 @@
+/**
+ * The three database roles. Made before the migrations, which grant to them. They cannot log in by themselves: an
+ * operator gives each service a login that is a member of its role, or a password to the role itself.
+ */
+import { Fault } from '../errors.ts';
+import type { Queryable, Role } from './pool.ts';
+
+/**
+ * Makes the roles that are missing and lets the current login act as them.
+ * Rejects with Fault `database_rights`, its text holding the SQL for an administrator, if the login may not.
+ */
+export async function ensureRoles(db: Queryable): Promise<void> {
+  const present = await db.query<{ rolname: string }>(
+    'SELECT rolname FROM pg_roles WHERE rolname = ANY($1)',
+    [ROLES],
+  );
+  const missing = ROLES.filter((role) => !present.some((row) => row.rolname === role));
+  const [login] = await db.query<{ member: boolean }>(
+    `SELECT bool_and(pg_has_role(current_user, oid, 'MEMBER')) AS member FROM pg_roles WHERE rolname = ANY($1)`,
+    [ROLES],
+  );
+  if (missing.length === 0 && login?.member) return;
+  try {
+    for (const role of missing) await db.query(createRole(role));
+    await db.query(`GRANT ${ROLES.join(', ')} TO CURRENT_USER`);
+  } catch (error) {
+    throw new Fault(
+      'database_rights',
+      `the login may not make the roles; have an administrator run: ${roleSql()}`,
+      error,
+    );
+  }
+}
+
+/** The SQL that an administrator runs where the migrating login may not make roles. */
+export function roleSql(): string {
+  return [...ROLES.map((role) => `${createRole(role)};`), `GRANT ${ROLES.join(', ')} TO CURRENT_USER;`].join(
+    ' ',
+  );
+}
+
+function createRole(role: Role): string {
+  return `CREATE ROLE ${role} NOLOGIN`;
+}
+
+const ROLES: readonly Role[] = ['sallyport_core', 'sallyport_gates', 'sallyport_egress'];

@@ -1,0 +1,28 @@
+/**
+ * What a host name is: letters, digits and hyphens (RFC 1123), nothing else. No underscore: RFC 1123 has none for
+ * hosts and public CAs may not put one into a certificate, so a TLS host that needs it is next to unknown. No name that
+ * some library might read as an IP address is ever judged as a name.
+ */
+
+/** A name of LDH labels as a pattern without anchors, in either case; `isHostName` says the rest. */
+export const HOST_NAME = String.raw`[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?(?:\.[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?)*`;
+
+/** The longest name, in bytes (RFC 1035 section 2.3.4, without the root). */
+export const MAX_NAME_LENGTH = 253;
+
+/** Whether `text` is a host name in its one spelling: lower case, A-labels, no trailing dot, no IP address. */
+export function isHostName(text: string): boolean {
+  return text.length <= MAX_NAME_LENGTH && CANONICAL.test(text) && !isAddressSpelling(text);
+}
+
+/**
+ * Whether a library might read `host` as an IPv4 address: its last label is a number, in decimal, octal or hex
+ * ("ends in a number" of the WHATWG URL standard). It covers `127.1`, `0x7f.1`, `2130706433` and `0x`; no top-level
+ * domain is a number (RFC 3696 section 2), so no real name is lost.
+ */
+export function isAddressSpelling(host: string): boolean {
+  return ENDS_IN_NUMBER.test(host);
+}
+
+const CANONICAL = new RegExp(`^(?!.*[A-Z])${HOST_NAME}$`);
+const ENDS_IN_NUMBER = /(?:^|\.)(?:[0-9]+|0[xX][0-9A-Fa-f]*)$/;

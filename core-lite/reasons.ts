@@ -1,0 +1,150 @@
+/**
+ * The closed list of reasons at egress: why a connection was allowed, refused or ended. The same word stands in the
+ * answer, the log line and the record. `docs/reasons.md` shows this table and a test holds the two equal.
+ */
+
+interface Refusal {
+  /** HTTP status of the answer. */
+  readonly status: number;
+  /** What happened, one line without a full stop, safe to show. */
+  readonly text: string;
+  /** What the user can do about it. */
+  readonly remedy: string;
+}
+
+/** Why an attempt was refused, or failed before its tunnel opened. */
+export const REFUSALS = {
+  request_malformed: {
+    status: 400,
+    text: 'the request is not a well-formed CONNECT',
+    remedy: 'send one Host, one Proxy-Authorization and no body with a CONNECT',
+  },
+  target_malformed: {
+    status: 400,
+    text: 'the target is not host:port',
+    remedy: 'send the host name in ASCII (A-labels), without a trailing dot, and a port from 1 to 65535',
+  },
+  token_missing: {
+    status: 407,
+    text: 'no egress token was sent',
+    remedy: 'send the egress token as the proxy password (Basic) or as Bearer',
+  },
+  token_malformed: {
+    status: 407,
+    text: 'what was sent is not an egress token',
+    remedy: 'send the egress token as the proxy password (Basic) or as Bearer, unchanged',
+  },
+  token_untrusted: {
+    status: 407,
+    text: 'the token is not signed by a current key, or it is meant for another service',
+    remedy: 'get a fresh egress token for this installation',
+  },
+  token_expired: {
+    status: 407,
+    text: 'the token has expired',
+    remedy: 'get a fresh egress token; they live 15 minutes',
+  },
+  environment_gone: {
+    status: 407,
+    text: 'the environment of the token does not exist any more',
+    remedy: 'make the environment again, then get a token for it',
+  },
+  host_superseded: {
+    status: 407,
+    text: 'a newer pod has joined the environment of the token',
+    remedy: 'get a token for the current pod',
+  },
+  ip_literal: {
+    status: 403,
+    text: 'IP addresses are not reached by number',
+    remedy: 'use the host name, and put it on the allowlist',
+  },
+  port_denied: {
+    status: 403,
+    text: 'the port is not open for this host',
+    remedy:
+      'use a port that the allowlist opens for the host (443 and 80 unless an entry names another), or have an operator allow host:port',
+  },
+  host_denied: {
+    status: 403,
+    text: 'the host is not on the allowlist of the environment',
+    remedy: 'have an operator allow the host: sallyport env put',
+  },
+  interception_missing: {
+    status: 403,
+    text: 'a secret is bound to this host, and this version cannot put it on',
+    remedy: 'remove the secret from the environment to reach the host without it',
+  },
+  address_refused: {
+    status: 403,
+    text: 'the host resolves to no public address',
+    remedy:
+      'an operator can open an internal network for this host: SALLYPORT_OPEN_NETWORKS; a metadata address must be named alone',
+  },
+  method_refused: {
+    status: 405,
+    text: 'only CONNECT is served',
+    remedy: 'use https:// URLs; plain HTTP through the proxy is not served by this version',
+  },
+  connection_limit: {
+    status: 429,
+    text: 'the environment has too many open connections',
+    remedy: 'close some, or have an operator raise maxConnections',
+  },
+  rate_limited: {
+    status: 429,
+    text: 'the environment opens connections too fast',
+    remedy: 'try again in a second, or have an operator raise newPerSecond',
+  },
+  resolve_failed: {
+    status: 502,
+    text: 'the host name could not be resolved',
+    remedy: 'check the name; if it is right, try again later',
+  },
+  connect_failed: {
+    status: 502,
+    text: 'the host could not be reached',
+    remedy: 'check that the host serves this port; try again later',
+  },
+  facts_unavailable: {
+    status: 503,
+    text: 'the policy could not be read',
+    remedy: 'try again; an operator should look at the database',
+  },
+  record_unavailable: {
+    status: 503,
+    text: 'the connection could not be recorded, so it was not opened',
+    remedy: 'try again; an operator should look at the database',
+  },
+  shutting_down: {
+    status: 503,
+    text: 'the gate is shutting down',
+    remedy: 'try again',
+  },
+} as const satisfies Record<string, Refusal>;
+
+/** Why an attempt was let through. */
+export const APPROVALS = {
+  allowlisted: 'the host is on the allowlist of the environment',
+  reported: 'not on the allowlist, let through because the environment only reports',
+} as const;
+
+/** How an open connection ended. */
+export const ENDINGS = {
+  client_closed: 'the client closed the connection',
+  origin_closed: 'the origin closed the connection',
+  client_reset: 'the client broke the connection off',
+  origin_reset: 'the origin broke the connection off',
+  idle: 'nothing was sent for too long',
+  environment_gone: 'the environment was deleted',
+  host_superseded: 'a newer pod joined the environment',
+  policy_changed: 'the policy of the environment no longer allows it',
+  key_revoked: 'the key that signed its token was revoked',
+  feed_lost: 'the change feed was lost for longer than SALLYPORT_FEED_GRACE',
+  shutting_down: 'the gate was shut down',
+} as const;
+
+export type RefusalReason = keyof typeof REFUSALS;
+export type ApprovalReason = keyof typeof APPROVALS;
+export type EndReason = keyof typeof ENDINGS;
+export type Reason = RefusalReason | ApprovalReason | EndReason;

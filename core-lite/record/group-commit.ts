@@ -1,0 +1,69 @@
+/**
+ * Group commit: one batch is in flight while the next fills, so many rows share a commit and none waits for a timer.
+ * An idle writer commits a single row at once.
+ */
+export interface GroupCommitOptions<Row> {
+  /** Writes the rows and resolves when they are committed. */
+  readonly write: (rows: readonly Row[]) => Promise<void>;
+  readonly maxBatch: number;
+  /** Rows that may wait; one more is refused at once, since whoever waits longest gives up anyway. */
+  readonly maxWaiting: number;
+}
+
+interface Waiting<Row> {
+  readonly row: Row;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class GroupCommit<Row> {
+  readonly #options: GroupCommitOptions<Row>;
+  #waiting: Waiting<Row>[] = [];
+  #flight: Promise<void> | null = null;
+
+  constructor(options: GroupCommitOptions<Row>) {
+    this.#options = options;
+  }
+
+  /** Resolves once the row is committed; rejects as `write` does, or with `QueueFull`. */
+  add(row: Row): Promise<void> {
+    if (this.#waiting.length >= this.#options.maxWaiting) return Promise.reject(new QueueFull());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ row, resolve, reject });
+      this.#flight ??= this.#fly();
+    });
+  }
+
+  /** Resolves when nothing waits any more. */
+  async drain(): Promise<void> {
+    while (this.#flight) await this.#flight;
+  }
+
+  async #fly(): Promise<void> {
+    // One turn of the loop, so that rows which arrive together go together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, this.#options.maxBatch);
+      this.#waiting = this.#waiting.slice(batch.length);
+      await this.#write(batch);
+    }
+    this.#flight = null;
+  }
+
+  async #write(batch: readonly Waiting<Row>[]): Promise<void> {
+    try {
+      await this.#options.write(batch.map((waiting) => waiting.row));
+    } catch (error) {
+      for (const waiting of batch) waiting.reject(error);
+      return;
+    }
+    for (const waiting of batch) waiting.resolve();
+  }
+}
+
+export class QueueFull extends Error {
+  constructor() {
+    super('too many rows wait to be committed');
+    this.name = 'QueueFull';
+  }
+}

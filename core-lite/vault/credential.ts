@@ -1,0 +1,210 @@
+/**
+ * Credentials of every kind, and what is asked of each. A credential splits in two: `settings`, which may be read, and
+ * the secret part, which is sealed. Every credential names the hosts that it may go to.
+ */
+import { Fault } from '../errors.ts';
+import { formatHostPattern, parseHostPattern } from '../network/host-pattern.ts';
+import { Secret } from '../secret.ts';
+
+export const CREDENTIAL_KINDS = [
+  'model_key',
+  'bearer',
+  'headers',
+  'oauth',
+  'environment_secret',
+  'environment_variable',
+] as const;
+export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
+
+/** How an environment secret is put on a request. `{}` in the format stands for the secret. */
+export interface Placement {
+  readonly header: string;
+  readonly format: string;
+}
+
+/** A credential as an operator gives it. `secret` has one part for most kinds, several for `headers` and `oauth`. */
+export interface CredentialInput {
+  readonly kind: CredentialKind;
+  readonly hosts: readonly string[];
+  /** Whose it is, when it is one person's. */
+  readonly user?: string;
+  /** environment_secret, environment_variable: the variable's name in the pod. */
+  readonly variable?: string;
+  /** environment_secret. */
+  readonly placement?: Placement;
+  /** oauth. */
+  readonly tokenUrl?: string;
+  readonly clientId?: string;
+  readonly grant?: 'client_credentials' | 'refresh_token';
+  /** Secret parts by name: `value`; for headers each header's name; for oauth `client_secret` and `refresh_token`. */
+  readonly secret: Readonly<Record<string, Secret>>;
+}
+
+/** A checked credential, ready to be sealed and stored. */
+export interface Credential {
+  readonly kind: CredentialKind;
+  readonly hosts: readonly string[];
+  readonly user: string | null;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly secret: Secret;
+}
+
+/** Throws Fault `input_invalid` with the first thing that is wrong. */
+export function parseCredential(input: CredentialInput): Credential {
+  if (input.hosts.length === 0) throw invalid('a credential names the hosts it may go to: at least one');
+  refuseForeignSettings(input);
+  return {
+    kind: input.kind,
+    hosts: input.hosts.map(parseHost),
+    user: input.user ?? null,
+    settings: readSettings(input),
+    secret: packSecret(input.kind, input.secret),
+  };
+}
+
+/** Checks the secret parts that this kind has, and packs them into the one text that is sealed. */
+export function packSecret(kind: CredentialKind, parts: Readonly<Record<string, Secret>>): Secret {
+  const names = Object.keys(parts);
+  const { required, optional } = SECRET_PARTS[kind];
+  for (const name of required) if (!parts[name]) throw invalid(`a ${kind} needs the secret part "${name}"`);
+  if (kind === 'headers') {
+    if (names.length === 0) throw invalid('a headers credential needs at least one header');
+    for (const name of names) if (!HEADER_NAME.test(name)) throw invalid(`"${name}" is not a header name`);
+  } else {
+    const strange = names.find((name) => !required.includes(name) && !optional.includes(name));
+    if (strange) throw invalid(`a ${kind} has no secret part "${strange}"`);
+  }
+  for (const [name, part] of Object.entries(parts)) checkSecretValue(kind, name, part);
+  return new Secret(JSON.stringify(Object.fromEntries(names.map((name) => [name, parts[name]?.reveal()]))));
+}
+
+/** The secret parts of a credential, from its opened seal. */
+export function unpackSecret(opened: Secret): Readonly<Record<string, Secret>> {
+  const parts = JSON.parse(opened.reveal()) as Record<string, string>;
+  return Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, new Secret(value)]));
+}
+
+function checkSecretValue(kind: CredentialKind, name: string, value: Secret): void {
+  const text = value.reveal();
+  const bytes = Buffer.byteLength(text);
+  // A plain variable is no secret; every other value must be long enough to be told from ordinary text.
+  if (kind !== 'environment_variable' && bytes < MIN_SECRET_BYTES) {
+    throw invalid(`the secret "${name}" is shorter than ${MIN_SECRET_BYTES} bytes`);
+  }
+  if (bytes > MAX_SECRET_BYTES)
+    throw invalid(`the secret "${name}" is longer than ${MAX_SECRET_BYTES} bytes`);
+  if (text === SENTINEL) throw invalid(`"${SENTINEL}" is the sentinel, not a secret`);
+  if (kind !== 'environment_variable' && !HEADER_VALUE.test(text)) {
+    throw invalid(`the secret "${name}" has characters that a header cannot carry (a line end?)`);
+  }
+}
+
+function readSettings(input: CredentialInput): Record<string, unknown> {
+  switch (input.kind) {
+    case 'model_key':
+    case 'bearer':
+      return {};
+    case 'headers':
+      return { headers: Object.keys(input.secret) };
+    case 'oauth':
+      return readOauth(input);
+    case 'environment_secret':
+      return {
+        variable: readVariable(input),
+        placement: readPlacement(input.placement ?? DEFAULT_PLACEMENT),
+      };
+    case 'environment_variable':
+      return { variable: readVariable(input) };
+    default:
+      return input.kind satisfies never;
+  }
+}
+
+function readOauth(input: CredentialInput): Record<string, unknown> {
+  const { tokenUrl, clientId, grant } = input;
+  if (!tokenUrl || !URL.canParse(tokenUrl) || new URL(tokenUrl).protocol !== 'https:') {
+    throw invalid('an oauth credential needs tokenUrl, an https URL');
+  }
+  if (!clientId || !grant) throw invalid('an oauth credential needs clientId and grant');
+  if (grant === 'refresh_token' && !input.secret['refresh_token']) {
+    throw invalid('the grant refresh_token needs the secret part "refresh_token"');
+  }
+  return { tokenUrl, clientId, grant };
+}
+
+function readVariable(input: CredentialInput): string {
+  if (!input.variable || !VARIABLE.test(input.variable)) {
+    throw invalid(`an ${input.kind} needs variable, a name of letters, digits and _`);
+  }
+  return input.variable;
+}
+
+function readPlacement(placement: Placement): Placement {
+  if (!HEADER_NAME.test(placement.header)) throw invalid(`"${placement.header}" is not a header name`);
+  if (FRAMING_HEADERS.has(placement.header.toLowerCase())) {
+    throw invalid(`the header ${placement.header} belongs to the connection and cannot carry a secret`);
+  }
+  if (placement.format.split('{}').length !== 2 || !HEADER_VALUE.test(placement.format)) {
+    throw invalid('a placement’s format holds {} once, where the secret goes');
+  }
+  return { header: placement.header.toLowerCase(), format: placement.format };
+}
+
+function refuseForeignSettings(input: CredentialInput): void {
+  const allowed = SETTINGS_OF[input.kind];
+  for (const name of ['variable', 'placement', 'tokenUrl', 'clientId', 'grant'] as const) {
+    if (input[name] !== undefined && !allowed.includes(name)) throw invalid(`a ${input.kind} has no ${name}`);
+  }
+}
+
+function parseHost(text: string): string {
+  const pattern = parseHostPattern(text);
+  if ('message' in pattern) throw invalid(pattern.message);
+  return formatHostPattern(pattern);
+}
+
+function invalid(what: string): Fault {
+  return new Fault('input_invalid', what);
+}
+
+/** What stands in the pod where a secret would. */
+export const SENTINEL = 'sallyport-managed';
+const DEFAULT_PLACEMENT: Placement = { header: 'authorization', format: 'Bearer {}' };
+const SECRET_PARTS: Readonly<
+  Record<CredentialKind, { required: readonly string[]; optional: readonly string[] }>
+> = {
+  model_key: { required: ['value'], optional: [] },
+  bearer: { required: ['value'], optional: [] },
+  headers: { required: [], optional: [] },
+  oauth: { required: ['client_secret'], optional: ['refresh_token'] },
+  environment_secret: { required: ['value'], optional: [] },
+  environment_variable: { required: ['value'], optional: [] },
+};
+const SETTINGS_OF: Readonly<Record<CredentialKind, readonly string[]>> = {
+  model_key: [],
+  bearer: [],
+  headers: [],
+  oauth: ['tokenUrl', 'clientId', 'grant'],
+  environment_secret: ['variable', 'placement'],
+  environment_variable: ['variable'],
+};
+/** Shorter values would be found in ordinary text when a response is masked. */
+const MIN_SECRET_BYTES = 8;
+const MAX_SECRET_BYTES = 16_384;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
+/** RFC 9110 5.5: visible ASCII and inner spaces; no obs-text, so that every client and origin reads the same bytes. */
+const HEADER_VALUE = /^[!-~](?:[ \t!-~]*[!-~])?$/;
+const FRAMING_HEADERS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);

@@ -1,0 +1,43 @@
+/**
+ * The answer to a refused CONNECT: the reason and the remedy in a header and in one line of body, with the same words
+ * as the record. It says nothing about the installation and repeats nothing that the client sent but its target.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { REFUSALS, type RefusalReason } from '../../core-lite/reasons.ts';
+
+export interface RefusalAnswer {
+  readonly reason: RefusalReason;
+  /** The record's row, where there is one. */
+  readonly connectionId: string | null;
+  /** Whether the client may ask again on this connection. */
+  readonly keepAlive: boolean;
+}
+
+/** Writes the answer; closes the connection unless the client may ask again on it. */
+export function refuse(socket: Socket, answer: RefusalAnswer): void {
+  if (socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const text = formatRefusal(answer);
+  if (answer.keepAlive) socket.write(text);
+  else socket.end(text, () => socket.destroySoon());
+}
+
+export function formatRefusal({ reason, connectionId, keepAlive }: RefusalAnswer): string {
+  const { status, text, remedy } = REFUSALS[reason];
+  const body = `sallyport: ${reason}: ${text}; ${remedy}${connectionId ? ` (${connectionId})` : ''}\n`;
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Sallyport-Reason: ${reason}`,
+    `Sallyport-Remedy: ${remedy}`,
+    ...(connectionId ? [`Sallyport-Connection: ${connectionId}`] : []),
+    ...(status === 407 ? ['Proxy-Authenticate: Basic realm="sallyport"'] : []),
+    ...(status === 405 ? ['Allow: CONNECT'] : []),
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `Connection: ${keepAlive ? 'keep-alive' : 'close'}`,
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}

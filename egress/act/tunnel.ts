@@ -1,0 +1,96 @@
+/**
+ * A tunnel: opaque bytes both ways, with backpressure, half-close kept. A side that breaks off is broken off at the
+ * other: a reset is never shown as a clean end.
+ */
+import type { Socket } from 'node:net';
+import type { EndReason } from '../../core-lite/reasons.ts';
+
+export interface TunnelEnd {
+  readonly reason: EndReason;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+}
+
+export interface TunnelOptions {
+  readonly client: Socket;
+  /** What the client sent right behind its CONNECT. */
+  readonly head: Buffer;
+  readonly origin: Socket;
+  /** Silence in both directions that ends it, milliseconds. */
+  readonly idleMs: number;
+  /** Aborted when the connection must end; then `stopReason` says why. */
+  readonly signal: AbortSignal;
+  readonly stopReason: () => EndReason;
+}
+
+/** Resolves when both sides are closed; never rejects. */
+export function tunnel(options: TunnelOptions): Promise<TunnelEnd> {
+  return new Promise((resolve) => new Tunnel(options, resolve).start());
+}
+
+class Tunnel {
+  readonly #options: TunnelOptions;
+  readonly #settle: (end: TunnelEnd) => void;
+  readonly #onAbort = () => this.#cut(this.#options.stopReason());
+  #reason: EndReason | null = null;
+  #open = 2;
+
+  constructor(options: TunnelOptions, settle: (end: TunnelEnd) => void) {
+    this.#options = options;
+    this.#settle = settle;
+  }
+
+  start(): void {
+    const { client, head, origin, signal } = this.#options;
+    this.#watch(client, origin, 'client_closed', 'client_reset');
+    this.#watch(origin, client, 'origin_closed', 'origin_reset');
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal.aborted) this.#onAbort();
+    if (head.length > 0) origin.write(head);
+    client.pipe(origin);
+    origin.pipe(client);
+  }
+
+  #watch(side: Socket, other: Socket, closed: EndReason, reset: EndReason): void {
+    let broken = false;
+    side.setTimeout(this.#options.idleMs, () => this.#cut('idle'));
+    side.once('end', () => {
+      this.#reason ??= closed;
+    });
+    side.on('error', () => {
+      this.#reason ??= reset;
+      broken = true;
+      breakOff(other);
+    });
+    side.once('close', () => {
+      // Nothing more will be read from the other side; what was written to it goes out.
+      if (!broken && !other.destroyed) other.destroySoon();
+      this.#open -= 1;
+      if (this.#open === 0) this.#end();
+    });
+    if (side.destroyed) side.emit('close');
+  }
+
+  #cut(why: EndReason): void {
+    this.#reason ??= why;
+    this.#options.client.destroy();
+    this.#options.origin.destroy();
+  }
+
+  #end(): void {
+    const { origin, signal } = this.#options;
+    signal.removeEventListener('abort', this.#onAbort);
+    this.#settle({
+      reason: this.#reason ?? 'client_closed',
+      bytesUp: origin.bytesWritten,
+      bytesDown: origin.bytesRead,
+    });
+  }
+}
+
+/** What is on its way is written first; then the peer sees a reset. */
+function breakOff(socket: Socket): void {
+  if (socket.destroyed) return;
+  if (socket.writableLength === 0 || socket.writableEnded) socket.resetAndDestroy();
+  else socket.write(Buffer.alloc(0), () => socket.resetAndDestroy());
+}

@@ -1,0 +1,56 @@
+/**
+ * One CONNECT from the moment its token is known until its row is closed. Whatever ends it from outside (a change, the
+ * client's leaving, shutdown) aborts its signal with the reason; every stage that waits looks there.
+ */
+import { makeId } from '../core-lite/id.ts';
+import type { Target } from '../core-lite/network/target.ts';
+import type { EndReason, RefusalReason } from '../core-lite/reasons.ts';
+import type { EgressToken } from './authenticate.ts';
+
+/** Why a connection was stopped: what its client is told if it is not open yet, and what the record says if it is. */
+export interface Stop {
+  readonly refusal: RefusalReason;
+  readonly ending: EndReason;
+}
+
+export class Connection {
+  readonly id = makeId('con');
+  readonly token: EgressToken;
+  readonly target: Target;
+  /** The client's address. */
+  readonly source: string;
+  readonly openedAt: Date;
+  readonly #abort = new AbortController();
+  #stop: Stop | null = null;
+  /** When it was last found to be allowed, milliseconds since the epoch. */
+  judgedAt: number;
+
+  constructor(token: EgressToken, target: Target, source: string, now: Date) {
+    this.token = token;
+    this.target = target;
+    this.source = source;
+    this.openedAt = now;
+    this.judgedAt = now.getTime();
+  }
+
+  get environmentId(): string {
+    return this.token.claims.sub;
+  }
+
+  /** Aborted when the connection must end. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Why it was stopped; `null` while it may go on. */
+  get stopped(): Stop | null {
+    return this.#stop;
+  }
+
+  /** The first reason stands. */
+  stop(stop: Stop): void {
+    if (this.#stop) return;
+    this.#stop = stop;
+    this.#abort.abort();
+  }
+}

@@ -1,0 +1,37 @@
+/** Stage 3: what is true now. Keys and environments, from caches that the change feed keeps true, or read directly. */
+import type { ChangeFeed } from '../core-lite/database/changes.ts';
+import { LiveCache } from '../core-lite/database/live-cache.ts';
+import type { Queryable } from '../core-lite/database/pool.ts';
+import { type EnvironmentFacts, loadEnvironmentFacts } from '../core-lite/state/environment.ts';
+import { loadVerifyingKeys, type VerifyingKeys } from '../core-lite/tokens/signing-keys.ts';
+
+export class Facts {
+  readonly #keys: LiveCache<VerifyingKeys>;
+  readonly #environments: LiveCache<EnvironmentFacts | null>;
+
+  constructor(db: Queryable, feed: ChangeFeed) {
+    this.#keys = new LiveCache(feed, {
+      staleKeys: (change) => (change.kind === 'signing_key' ? 'all' : null),
+      load: () => loadVerifyingKeys(db),
+      maxKeys: 1,
+    });
+    this.#environments = new LiveCache(feed, {
+      staleKeys: (change) => (change.kind === 'environment' ? change.id : null),
+      load: (id) => loadEnvironmentFacts(db, id),
+      maxKeys: MAX_ENVIRONMENTS,
+    });
+  }
+
+  /** Rejects with Fault `database_unreachable`. */
+  keys(): Promise<VerifyingKeys> {
+    return this.#keys.read('all');
+  }
+
+  /** `null` where there is no such environment any more. Rejects with Fault `database_unreachable`. */
+  environment(id: string): Promise<EnvironmentFacts | null> {
+    return this.#environments.read(id);
+  }
+}
+
+/** A few KiB each; more than a replica serves at once. */
+const MAX_ENVIRONMENTS = 10_000;

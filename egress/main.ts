@@ -1,0 +1,154 @@
+/** Starts egress: the proxy listener, the change feed it lives by, and health and metrics beside it. */
+import { readFile } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { buildObserve } from '../core-lite/api/observe.ts';
+import type { Config, ListenAddress } from '../core-lite/config.ts';
+import { ChangeFeed } from '../core-lite/database/changes.ts';
+import { checkSchema } from '../core-lite/database/migrate.ts';
+import { type Database, openDatabase } from '../core-lite/database/pool.ts';
+import { Fault } from '../core-lite/errors.ts';
+import { makeId } from '../core-lite/id.ts';
+import type { Logger } from '../core-lite/log.ts';
+import { parseHostsFile } from '../core-lite/network/hosts-file.ts';
+import { Resolver } from '../core-lite/network/resolve.ts';
+import { ConnectionLog } from '../core-lite/record/connection-log.ts';
+import { RefusalCounts } from '../core-lite/record/refusal-counts.ts';
+import type { Secret } from '../core-lite/secret.ts';
+import { boundAddress, type Service, translateListenError } from '../core-lite/service.ts';
+import { Authenticator } from './authenticate.ts';
+import type { Stop } from './connection.ts';
+import { Facts } from './facts.ts';
+import { type Gate, handleConnect } from './handle-connect.ts';
+import { makeListener } from './listen.ts';
+import { makeMetrics } from './metrics.ts';
+import { Recorder } from './record.ts';
+import { Registry } from './registry.ts';
+
+/** Rejects with the Fault that keeps it from starting; then nothing is left open. */
+export async function startEgress(config: Config, log: Logger): Promise<Service> {
+  const url = config.databaseUrl;
+  if (!url) throw new Fault('config_invalid', 'DATABASE_URL is not set');
+  const database = openDatabase(url, 'sallyport_egress', { max: config.databaseConnections });
+  const parts: Closable[] = [database];
+  try {
+    await checkSchema(database);
+    return await serve(config, log, url, database, parts);
+  } catch (error) {
+    for (const part of parts.toReversed()) await part.close();
+    throw error;
+  }
+}
+
+interface Closable {
+  close(): unknown;
+}
+
+/** Builds and starts the parts in the order in which they need each other; they are closed in the opposite one. */
+async function serve(
+  config: Config,
+  log: Logger,
+  url: Secret,
+  database: Database,
+  parts: Closable[],
+): Promise<Service> {
+  const hold = <Part extends Closable>(part: Part): Part => {
+    parts.push(part);
+    return part;
+  };
+  const replica = makeId('rep');
+  const now = (): Date => new Date();
+  const connectionLog = hold(new ConnectionLog(database, replica));
+  const counts = hold(new RefusalCounts(database, replica));
+  const resolver = hold(await makeResolver(config));
+  const feed = hold(new ChangeFeed(config.databaseListenUrl ?? url, 'sallyport_egress', replica));
+  const facts = new Facts(database, feed);
+  const registry = hold(new Registry({ feed, facts, graceMs: config.feedGrace, now: Date.now }));
+  const metrics = makeMetrics(
+    () => registry.size,
+    () => feed.live,
+  );
+  const gate: Gate = {
+    authenticator: new Authenticator(),
+    facts,
+    registry,
+    record: new Recorder({ log: connectionLog, counts, metrics, logger: log, now }),
+    resolver,
+    openNetworks: config.openNetworks,
+    nat64Prefixes: config.nat64Prefixes,
+    tunnelIdleMs: config.tunnelIdle,
+    metrics,
+    logger: log,
+    now,
+  };
+  feed.start();
+  const observe = hold(buildObserve({ registry: metrics.registry, database }));
+  await observe.listen(config.egressObserveListen).catch((error: unknown) => {
+    throw translateListenError(error, config.egressObserveListen);
+  });
+  const server = makeListener({
+    connect: (arrival) => handleConnect(gate, arrival),
+    refused: (source, reason) => gate.record.count(source, null, reason),
+  });
+  const address = await listen(server, config.egressListen);
+  log.info({ address, replica }, 'egress is ready');
+  return { address, close: () => shutDown(server, registry, parts, config.drain, log) };
+}
+
+/** No new connections, then a while for the open ones, then all are ended, recorded and let go. */
+async function shutDown(
+  server: Server,
+  registry: Registry,
+  parts: readonly Closable[],
+  drainMs: number,
+  log: Logger,
+): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  await emptied(registry, drainMs);
+  registry.stopAll(SHUT_DOWN);
+  await emptied(registry, LAST_WAIT_MS);
+  server.closeAllConnections();
+  await closed;
+  for (const part of parts.toReversed()) {
+    const left = await part.close();
+    if (typeof left === 'number' && left > 0)
+      log.error({ rows: left }, 'rows of the record could not be written');
+  }
+}
+
+/** Resolves when no connection is open, or after `limitMs`. */
+async function emptied(registry: Registry, limitMs: number): Promise<void> {
+  const until = Date.now() + limitMs;
+  while (registry.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+async function makeResolver(config: Config): Promise<Resolver> {
+  const hosts =
+    config.hostsFile === undefined ? undefined : parseHostsFile(await readHostsFile(config.hostsFile));
+  return new Resolver({
+    ...(config.dnsServers ? { servers: config.dnsServers } : {}),
+    ...(hosts ? { hosts } : {}),
+    now: () => performance.now(),
+  });
+}
+
+async function readHostsFile(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    throw new Fault('config_invalid', `SALLYPORT_HOSTS_FILE ${file} cannot be read`, error);
+  });
+}
+
+function listen(server: Server, address: ListenAddress): Promise<ListenAddress> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => reject(translateListenError(error, address)));
+    server.listen({ ...address, backlog: BACKLOG }, () => {
+      server.removeAllListeners('error');
+      resolve(boundAddress(server, address));
+    });
+  });
+}
+
+const SHUT_DOWN: Stop = { refusal: 'shutting_down', ending: 'shutting_down' };
+const LAST_WAIT_MS = 1_000;
+/** A fleet reconnects at once after a restart. */
+const BACKLOG = 1024;

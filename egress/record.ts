@@ -1,0 +1,97 @@
+/**
+ * The last stage and the first row: what is recorded of a connection, and its one log line. The row that opens it is
+ * committed before a name is looked up; the row that ends it is written once, whatever happened.
+ */
+import type { Verdict } from '../core-lite/decision.ts';
+import type { Logger } from '../core-lite/log.ts';
+import type { Address } from '../core-lite/network/address.ts';
+import type { Reason, RefusalReason } from '../core-lite/reasons.ts';
+import type { ConnectionLog } from '../core-lite/record/connection-log.ts';
+import type { RefusalCounts } from '../core-lite/record/refusal-counts.ts';
+import type { Connection } from './connection.ts';
+import type { Metrics } from './metrics.ts';
+
+/** How a connection ended, as far as its way went. */
+export interface Ending {
+  readonly verdict: Verdict;
+  readonly reason: Reason;
+  readonly addresses: readonly Address[];
+  readonly address: Address | null;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+}
+
+export interface RecorderOptions {
+  readonly log: ConnectionLog;
+  readonly counts: RefusalCounts;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly now: () => Date;
+}
+
+export class Recorder {
+  readonly #options: RecorderOptions;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the row is committed; rejects when it cannot be, and then nothing may be opened. */
+  async open(connection: Connection, verdict: Verdict, reason: Reason): Promise<void> {
+    const { claims, id: tokenId } = connection.token;
+    await this.#options.log.open({
+      id: connection.id,
+      at: connection.openedAt,
+      environmentId: claims.sub,
+      tokenId,
+      podUid: claims.pod,
+      sessionId: claims.ses ?? null,
+      turnId: claims.trn ?? null,
+      source: connection.source,
+      host: connection.target.host,
+      port: connection.target.port,
+      verdict,
+      reason,
+    });
+    // A denial is complete with its first row.
+    if (verdict === 'denied') this.#note(connection, verdict, reason);
+  }
+
+  /** Closes the row of a connection that was let through. */
+  end(connection: Connection, ending: Ending): void {
+    const at = this.#options.now();
+    const durationMs = at.getTime() - connection.openedAt.getTime();
+    const addresses = ending.addresses.map((address) => address.text);
+    const { verdict, reason, bytesUp, bytesDown } = ending;
+    const address = ending.address?.text ?? null;
+    this.#options.log.end({
+      connectionId: connection.id,
+      at,
+      verdict,
+      reason,
+      addresses,
+      address,
+      bytesUp,
+      bytesDown,
+      durationMs,
+    });
+    this.#note(connection, verdict, reason, { address, bytesUp, bytesDown, ms: durationMs });
+  }
+
+  /** Counts a refusal for which there is no row: nobody to name, or too many to write down. */
+  count(source: string, environmentId: string | null, reason: RefusalReason): void {
+    this.#options.counts.add(source, environmentId, reason, this.#options.now());
+    this.#options.metrics.refusals.inc({ reason });
+    this.#options.logger.debug({ source, environment: environmentId, reason }, 'refused');
+  }
+
+  #note(connection: Connection, verdict: Verdict, reason: Reason, more: object = {}): void {
+    this.#options.metrics.connections.inc({ verdict, reason });
+    const { host, port } = connection.target;
+    const environment = connection.environmentId;
+    this.#options.logger.info(
+      { id: connection.id, environment, host, port, verdict, reason, ...more },
+      'connection',
+    );
+  }
+}
