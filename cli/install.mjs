@@ -95,7 +95,9 @@ function npmCommand() {
 
 function complaint(stderr) {
   const lines = stderr.split('\n').map((line) => line.replace(/^npm (error|ERR!) ?/, '').trim());
-  const said = lines.filter((line) => line !== '' && !line.startsWith('A complete log of this run'));
+  const said = lines.filter(
+    (line) => line !== '' && !/^(errno|syscall|A complete log of this run)\b/.test(line),
+  );
   return said.slice(0, 2).join(', ') || 'it does not say why';
 }
 

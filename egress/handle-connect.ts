@@ -64,17 +64,15 @@ export async function handleConnect(gate: Gate, arrival: Arrival): Promise<Refus
     return { reason: token, connectionId: null };
   }
   const connection = new Connection(token, arrival.target, arrival.source, gate.now());
-  const onClose = () => connection.stop(CLIENT_LEFT);
-  arrival.socket.once('close', onClose);
   gate.registry.add(connection);
   try {
     return await serve(gate, arrival, connection);
   } catch (error) {
+    // A fault never lets anything through, and never ends the process.
     gate.logger.error({ id: connection.id, err: error }, 'connection failed');
-    return { reason: 'facts_unavailable', connectionId: connection.id };
+    return { reason: 'facts_unavailable', connectionId: null };
   } finally {
     gate.registry.remove(connection);
-    arrival.socket.removeListener('close', onClose);
   }
 }
 
@@ -122,7 +120,14 @@ async function act(
   proof: Allow,
 ): Promise<Refused | null> {
   const found: Found = { addresses: [], address: null };
-  const opened = await open(gate, connection, proof, found);
+  const leave = () => connection.stop(CLIENT_LEFT);
+  arrival.socket.once('close', leave);
+  const opened = await open(gate, connection, proof, found).catch((error: unknown) => {
+    gate.logger.error({ id: connection.id, err: error }, 'connection failed');
+    return UNREADABLE;
+  });
+  // From here on the tunnel sees by itself how the client leaves.
+  arrival.socket.removeListener('close', leave);
   if ('refusal' in opened) {
     const ending = opened.ending ?? opened.refusal;
     const verdict = ending === 'client_closed' ? proof.verdict : 'denied';

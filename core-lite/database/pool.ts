@@ -65,6 +65,9 @@ export function translateDatabaseError(error: unknown): unknown {
   if (code === '42501' || code === '28000' || code === '22023') {
     return new Fault('database_rights', 'the database login may not do this', error);
   }
+  if (code === '28P01')
+    return new Fault('database_unreachable', 'the database refuses the user or password', error);
+  if (code === '3D000') return new Fault('database_unreachable', 'there is no database of that name', error);
   if (error instanceof pg.DatabaseError && !UNREACHABLE_STATES.test(String(code))) return error;
   return new Fault('database_unreachable', 'the database cannot be reached', error);
 }

@@ -1,0 +1,101 @@
+/**
+ * The documents say what the code does: tables are written from it (`npm test -- -u test/docs` writes them anew), and
+ * what a document points at exists.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { describeConfig } from '../../core-lite/config.ts';
+import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
+import manifest from '../../package.json' with { type: 'json' };
+
+const root = new URL('../../', import.meta.url);
+const document = (name: string): string => readFileSync(new URL(name, root), 'utf8');
+const path = (name: string): string => fileURLToPath(new URL(name, root));
+
+describe('tables written from the code', () => {
+  it('reasons', async () => {
+    await expect(renderReasons()).toMatchFileSnapshot(path('docs/reasons.md'));
+  });
+
+  it('settings', async () => {
+    await expect(renderSettings()).toMatchFileSnapshot(path('docs/settings.md'));
+  });
+});
+
+describe('what documents point at', () => {
+  it.each(['SECURITY.md', 'ARCHITECTURE.md', 'README.md'])('%s names only files that exist', (name) => {
+    const named = [...document(name).matchAll(/`((?:certs|core-lite|egress|cli|test|docs)\/[\w./-]+)`/g)];
+    const missing = named
+      .map((match) => match[1] as string)
+      .filter((file) => !existsSync(new URL(file, root)));
+    expect(missing).toEqual([]);
+  });
+
+  it('each promise in SECURITY.md names its file and its test', () => {
+    const rows = document('SECURITY.md')
+      .split('\n')
+      .filter((line) => /^\| \d/.test(line));
+    expect(rows.length).toBeGreaterThanOrEqual(5);
+    for (const row of rows) expect(row).toMatch(/`(core-lite|egress|certs|cli)\/.*\|.*`test\//);
+  });
+
+  it('ARCHITECTURE.md gives a reason for each runtime dependency and no other', () => {
+    const table = document('ARCHITECTURE.md').split('## Runtime dependencies')[1] ?? '';
+    const named = [...table.matchAll(/^\| (.+?) \|/gm)].flatMap((row) => [
+      ...(row[1] ?? '').matchAll(/`([^`]+)`/g),
+    ]);
+    const wanted = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.optionalDependencies)];
+    expect(named.map((match) => match[1]).sort()).toEqual(wanted.sort());
+  });
+});
+
+function renderReasons(): string {
+  return [
+    '# Reasons',
+    '',
+    'The same word stands in the answer (`Sallyport-Reason`), in the log line and in the record. Written from',
+    '`core-lite/reasons.ts` by a test.',
+    '',
+    '## Refused',
+    '',
+    '| reason | status | what happened | what to do |',
+    '| --- | --- | --- | --- |',
+    ...Object.entries(REFUSALS).map(
+      ([reason, row]) => `| \`${reason}\` | ${row.status} | ${row.text} | ${row.remedy} |`,
+    ),
+    '',
+    '## Let through',
+    '',
+    '| reason | why |',
+    '| --- | --- |',
+    ...Object.entries(APPROVALS).map(([reason, why]) => `| \`${reason}\` | ${why} |`),
+    '',
+    '## How an open connection ended',
+    '',
+    '| reason | what happened |',
+    '| --- | --- |',
+    ...Object.entries(ENDINGS).map(([reason, why]) => `| \`${reason}\` | ${why} |`),
+    '',
+  ].join('\n');
+}
+
+function renderSettings(): string {
+  const rows = describeConfig({}).map((row) => {
+    const fallback = row.default.includes('/.sallyport')
+      ? '`.sallyport` in the clone'
+      : row.default && `\`${row.default}\``;
+    return `| \`${row.name}\` | ${row.type.replaceAll('|', ', ')} | ${fallback} | ${row.help} |`;
+  });
+  return [
+    '# Settings',
+    '',
+    'Environment variables. `sallyport config` prints this table with what is set. A name that is not here is refused.',
+    'Written from `core-lite/config.ts` by a test.',
+    '',
+    '| name | type | default | what it is |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n');
+}
