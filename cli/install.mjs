@@ -26,7 +26,7 @@ export function ensureInstalled({ root }) {
 }
 
 /** Its message is one line for the user. */
-export class InstallError extends Error {}
+class InstallError extends Error {}
 
 /** @returns {string} where the pinned Node is, if it is installed */
 export function pinnedNode(root) {

@@ -28,11 +28,6 @@ interface Setting<T> {
   readonly parse: (text: string) => Parsed<T>;
 }
 
-interface Described {
-  readonly type: string;
-  readonly parse: (text: string) => Parsed<unknown>;
-}
-
 /** A setting that may be unset. */
 function optional<T>(name: string, kind: Kind<T>, help: string): Setting<T | undefined> {
   return { name, help, fallback: null, ...kind };
@@ -43,7 +38,8 @@ function preset<T>(name: string, kind: Kind<T>, fallback: string, help: string):
   return { name, help, fallback, ...kind };
 }
 
-interface Kind<T> extends Described {
+interface Kind<T> {
+  readonly type: string;
   readonly secret: boolean;
   readonly parse: (text: string) => Parsed<T>;
 }
@@ -59,9 +55,9 @@ const postgresUrl: Kind<Secret> = {
   type: 'postgres URL',
   secret: true,
   parse: (value) =>
-    /^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? '')
+    /^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? '') && !/%(?![0-9a-f]{2})/i.test(value)
       ? { value: new Secret(value) }
-      : { fault: 'is not a postgres:// URL' },
+      : { fault: 'is not a postgres:// URL (are all signs in its password percent-encoded?)' },
 };
 const httpUrl: Kind<string> = {
   type: 'http URL',
@@ -107,7 +103,6 @@ const nat64Prefixes: Kind<readonly Nat64Prefix[]> = {
 };
 
 const HOME = fileURLToPath(new URL('../.sallyport', import.meta.url));
-
 const SETTINGS = {
   databaseUrl: optional(
     'DATABASE_URL',
@@ -228,11 +223,6 @@ export interface SettingRow {
   readonly help: string;
 }
 
-/** The settings of this process. Throws Fault `config_invalid` that names every fault. */
-export function loadConfig(): Config {
-  return readConfig(process.env);
-}
-
 /** The settings in `variables`. Throws Fault `config_invalid` that names every fault. */
 export function readConfig(variables: NodeJS.ProcessEnv): Config {
   const faults = unknownNames(variables);
@@ -263,6 +253,11 @@ export function describeConfig(variables: NodeJS.ProcessEnv = process.env): Sett
   }));
 }
 
+/** This process's environment, for the command line: settings, and variables that a credential is taken from. */
+export function processVariables(): NodeJS.ProcessEnv {
+  return process.env;
+}
+
 /** This process's environment with `changes`, for a child that is one of our services. */
 export function childEnvironment(changes: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return { ...process.env, ...changes };
@@ -272,10 +267,8 @@ function unknownNames(variables: NodeJS.ProcessEnv): string[] {
   const known = Object.values<Setting<unknown>>(SETTINGS).map((setting) => setting.name);
   return Object.keys(variables)
     .filter((name) => name.startsWith('SALLYPORT_') && !known.includes(name))
-    .map((name) => {
-      const close = nearest(name, known);
-      return `${name} is not a setting${close ? `, did you mean ${close}?` : ''}`;
-    });
+    .map((name) => [name, nearest(name, known)])
+    .map(([name, close]) => `${name} is not a setting${close ? `, did you mean ${close}?` : ''}`);
 }
 
 function parseListen(value: string): Parsed<ListenAddress> {
@@ -288,11 +281,12 @@ function parseListen(value: string): Parsed<ListenAddress> {
 function parseDuration(value: string): Parsed<number> {
   const match = /^(\d{1,6})(ms|s|m|h)$/.exec(value);
   const unit = UNIT_MS[match?.[2] ?? ''];
-  return match && unit
-    ? { value: Number(match[1]) * unit }
-    : { fault: 'is not a duration such as 500ms, 30s, 5m or 2h' };
+  if (!match || !unit) return { fault: 'is not a duration such as 500ms, 30s, 5m or 2h' };
+  const ms = Number(match[1]) * unit;
+  return ms <= MAX_TIMER_MS ? { value: ms } : { fault: 'is longer than 24 days' };
 }
 
+const MAX_TIMER_MS = 24 * 24 * 3_600_000; // Node's timers that are longer fire at once.
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const ONE_OF_TWO = [
   ['SALLYPORT_MASTER_KEY', 'SALLYPORT_MASTER_KEY_FILE'],

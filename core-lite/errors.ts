@@ -27,7 +27,6 @@ const FAULTS = {
   unauthorized: [401, 'send the admin key as `Authorization: Bearer …`'],
   not_found: [404, 'list what there is to see the names'],
   conflict: [409, 'read the current state and decide again'],
-  method_unknown: [405, 'see /openapi.json for the routes'],
   core_unreachable: [503, 'start it with `npm start`, or set SALLYPORT_CORE_URL'],
   internal: [500, 'look into the service’s log for this id'],
 } as const satisfies Record<string, readonly [number, string]>;

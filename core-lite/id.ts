@@ -10,6 +10,7 @@ export type IdPrefix =
   | 'con'
   | 'crd'
   | 'env'
+  | 'ref'
   | 'rep'
   | 'ses'
   | 'tnt'

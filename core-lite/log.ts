@@ -2,7 +2,7 @@
  * One JSON line a call, through pino. An error is logged by an allowlist of fields: never its message, unless it is a
  * Fault of ours, since messages of libraries carry tokens, claims and values.
  */
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type LogFn, type Logger, pino } from 'pino';
 import { isFault } from './errors.ts';
 
 export type { Logger } from 'pino';
@@ -14,14 +14,14 @@ export function openLog(service: string, level: string, destination?: Destinatio
     base: { service, pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: REDACTED, censor: '[secret]' },
-    serializers: { err: describeError, error: describeError },
-    formatters: { level: (label: string) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }), log: describeErrors },
+    hooks: { logMethod },
   };
   return destination ? pino(options, destination) : pino(options);
 }
 
 /** The fields of an error that may be logged: class, code, where it was thrown, and the text of our own faults. */
-export function describeError(error: unknown): Record<string, unknown> {
+export function describeError(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { code, constraint, table } = error as { code?: unknown; constraint?: unknown; table?: unknown };
   return {
@@ -31,14 +31,41 @@ export function describeError(error: unknown): Record<string, unknown> {
     ...(typeof table === 'string' ? { table } : {}),
     ...(isFault(error) ? { what: error.message } : {}),
     at: firstFrames(error),
-    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
+    // Causes may go in a circle.
+    ...(error.cause === undefined || depth === MAX_CAUSES
+      ? {}
+      : { cause: describeError(error.cause, depth + 1) }),
   };
 }
 
-function firstFrames(error: Error): string[] {
-  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
-  return frames.slice(0, 3).map((line) => line.trim().slice(3));
+/** The stack begins with the message, which may have lines that look like frames. */
+function firstFrames({ stack = '', message }: Error): string[] {
+  const frames = stack.slice(Math.max(0, stack.indexOf(message)) + message.length).split('\n');
+  return frames
+    .filter((line) => FRAME.test(line))
+    .slice(0, 3)
+    .map((line) => line.trim().slice(3));
 }
+
+/** An error is described under whatever name it is logged: its own fields hold rows and claims. */
+function describeErrors(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      value instanceof Error || name === 'err' || name === 'error' ? describeError(value) : value,
+    ]),
+  );
+}
+
+/** Where a line is given no text, pino takes the error's message for it: here it never does. */
+function logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
+  const [first, text = '', ...rest] = args as unknown[];
+  if (typeof first === 'object') method.call(this, first, String(text), ...rest);
+  else method.apply(this, args);
+}
+
+const MAX_CAUSES = 5;
+const FRAME = /^ {4}at \S.*:\d+:\d+\)?$/;
 
 // A second net: no code of ours logs headers, but whoever adds a line one day must not leak by it.
 const REDACTED = [

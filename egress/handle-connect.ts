@@ -92,6 +92,8 @@ async function serve(gate: Gate, arrival: Arrival, connection: Connection): Prom
     await gate.record.open(connection, decision.verdict, decision.reason);
   } catch {
     gate.record.count(connection.source, connection.environmentId, 'record_unavailable');
+    // A row whose answer was lost may stand after all: then it must not look open for ever.
+    gate.record.unopened(connection);
     return { reason: 'record_unavailable', connectionId: null };
   }
   if (!(decision instanceof Allow)) return { reason: decision.reason, connectionId: connection.id };
@@ -100,8 +102,11 @@ async function serve(gate: Gate, arrival: Arrival, connection: Connection): Prom
 
 /** The first decision, or why it could not be made or is not worth a row. */
 async function decide(gate: Gate, connection: Connection) {
+  const keys = await gate.facts.keys().catch(() => undefined);
   const facts = await gate.facts.environment(connection.environmentId).catch(() => undefined);
-  if (facts === undefined) return 'facts_unavailable';
+  if (keys === undefined || facts === undefined) return 'facts_unavailable';
+  // The key again: had it been revoked while the token was verified, nobody would have told this connection.
+  if (!keys.byKid.has(connection.token.kid)) return 'token_untrusted';
   const stale = decideStaleness(connection.token, facts);
   if (stale || !facts) return stale ?? 'environment_gone';
   const { open, recent } = gate.registry.countIn(connection);
@@ -121,6 +126,7 @@ async function act(
 ): Promise<Refused | null> {
   const found: Found = { addresses: [], address: null };
   const leave = () => connection.stop(CLIENT_LEFT);
+  if (arrival.socket.destroyed) leave();
   arrival.socket.once('close', leave);
   const opened = await open(gate, connection, proof, found).catch((error: unknown) => {
     gate.logger.error({ id: connection.id, err: error }, 'connection failed');
@@ -129,9 +135,11 @@ async function act(
   // From here on the tunnel sees by itself how the client leaves.
   arrival.socket.removeListener('close', leave);
   if ('refusal' in opened) {
-    const ending = opened.ending ?? opened.refusal;
-    const verdict = ending === 'client_closed' ? proof.verdict : 'denied';
-    gate.record.end(connection, { verdict, reason: ending, ...found, bytesUp: 0, bytesDown: 0 });
+    // Whoever left was not refused. Whoever is refused finds the very word of the answer in the record.
+    const left = connection.stopped === CLIENT_LEFT;
+    const verdict = left ? proof.verdict : 'denied';
+    const reason = left ? CLIENT_LEFT.ending : opened.refusal;
+    gate.record.end(connection, { verdict, reason, ...found, bytesUp: 0, bytesDown: 0 });
     return { reason: opened.refusal, connectionId: connection.id };
   }
   gate.metrics.setup.observe((gate.now().getTime() - connection.openedAt.getTime()) / 1000);
@@ -153,9 +161,7 @@ interface Found {
   address: Address | null;
 }
 
-type Opened =
-  | { readonly origin: Socket }
-  | { readonly refusal: RefusalReason; readonly ending?: Stop['ending'] };
+type Opened = { readonly origin: Socket } | { readonly refusal: RefusalReason };
 
 /** Resolves and dials. After each wait it looks again whether the connection may still go on. */
 async function open(gate: Gate, connection: Connection, proof: Allow, found: Found): Promise<Opened> {

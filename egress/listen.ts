@@ -3,11 +3,11 @@
  * its parser reads the head, everything that its parser lets pass and should not is refused here, from the raw
  * headers. Nothing is decided here.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { parseTarget } from '../core-lite/network/target.ts';
-import { REFUSALS, type RefusalReason } from '../core-lite/reasons.ts';
-import { formatRefusal, refuse } from './act/refuse.ts';
+import type { RefusalReason } from '../core-lite/reasons.ts';
+import { refuse } from './act/refuse.ts';
 import type { Arrival, Refused } from './handle-connect.ts';
 
 export interface Handlers {
@@ -33,7 +33,10 @@ export function makeListener(handlers: Handlers): Server {
   server.on('connect', (request, socket: Socket, head) => {
     void serveConnect(server, handlers, request, socket, head);
   });
-  server.on('request', (request, response) => refuseRequest(handlers, request, response));
+  // Node answers an `Expect` by itself unless it is listened for.
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+    server.on(event, (request: IncomingMessage) => refuseRequest(handlers, request));
+  }
   server.on('clientError', (error, socket) => refuseBroken(handlers, error, socket as Socket));
   return server;
 }
@@ -102,31 +105,26 @@ function listenAgain(server: Server, socket: Socket, head: Buffer): void {
 }
 
 /** Anything but a CONNECT. */
-function refuseRequest(handlers: Handlers, request: IncomingMessage, response: ServerResponse): void {
-  const reason: RefusalReason = 'method_refused';
-  handlers.refused(request.socket.remoteAddress ?? 'unknown', reason);
-  const { status, text, remedy } = REFUSALS[reason];
-  response.writeHead(status, {
-    'Sallyport-Reason': reason,
-    'Sallyport-Remedy': remedy,
-    Allow: 'CONNECT',
-    Connection: 'close',
-    'Content-Type': 'text/plain; charset=utf-8',
-  });
-  response.end(`sallyport: ${reason}: ${text}; ${remedy}\n`);
+function refuseRequest(handlers: Handlers, request: IncomingMessage): void {
+  const { socket } = request;
+  // A body that nobody reads would stop the socket before its end is seen.
+  request.resume();
+  // One that was sent behind a refused one.
+  if (socket.writableEnded) return;
+  handlers.refused(socket.remoteAddress ?? 'unknown', 'method_refused');
+  refuse(socket, { reason: 'method_refused', connectionId: null, keepAlive: false });
 }
 
 /** What is not HTTP, is too large, or came too slowly. */
 function refuseBroken(handlers: Handlers, error: Error & { code?: string }, socket: Socket): void {
-  if (socket.destroyed) return;
-  const reset = error.code === 'ECONNRESET' || error.code === 'EPIPE' || !socket.writable;
-  if (reset) {
+  // Refused already: what it still sends is no request either, and is read only to be dropped.
+  if (socket.destroyed || socket.writableEnded) return;
+  if (error.code === 'ECONNRESET' || error.code === 'EPIPE') {
     socket.destroy();
     return;
   }
   handlers.refused(socket.remoteAddress ?? 'unknown', 'request_malformed');
-  const answer = formatRefusal({ reason: 'request_malformed', connectionId: null, keepAlive: false });
-  socket.end(answer, () => socket.destroy());
+  refuse(socket, { reason: 'request_malformed', connectionId: null, keepAlive: false });
 }
 
 function ignore(): void {}

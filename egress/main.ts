@@ -1,5 +1,4 @@
 /** Starts egress: the proxy listener, the change feed it lives by, and health and metrics beside it. */
-import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { buildObserve } from '../core-lite/api/observe.ts';
 import type { Config, ListenAddress } from '../core-lite/config.ts';
@@ -9,8 +8,7 @@ import { type Database, openDatabase } from '../core-lite/database/pool.ts';
 import { Fault } from '../core-lite/errors.ts';
 import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
-import { parseHostsFile } from '../core-lite/network/hosts-file.ts';
-import { Resolver } from '../core-lite/network/resolve.ts';
+import { openResolver } from '../core-lite/network/open-resolver.ts';
 import { ConnectionLog } from '../core-lite/record/connection-log.ts';
 import { RefusalCounts } from '../core-lite/record/refusal-counts.ts';
 import type { Secret } from '../core-lite/secret.ts';
@@ -59,7 +57,7 @@ async function serve(
   const now = (): Date => new Date();
   const connectionLog = hold(new ConnectionLog(database, replica));
   const counts = hold(new RefusalCounts(database, replica));
-  const resolver = hold(await makeResolver(config));
+  const resolver = hold(await openResolver(config));
   const feed = hold(new ChangeFeed(config.databaseListenUrl ?? url, 'sallyport_egress', replica));
   const facts = new Facts(database, feed);
   const registry = hold(new Registry({ feed, facts, graceMs: config.feedGrace, now: Date.now }));
@@ -91,7 +89,14 @@ async function serve(
   });
   const address = await listen(server, config.egressListen);
   log.info({ address, replica }, 'egress is ready');
-  return { address, close: () => shutDown(server, registry, parts, config.drain, log) };
+  let closing: Promise<void> | undefined;
+  return {
+    address,
+    close: () => {
+      closing ??= shutDown(server, registry, parts, config.drain, log);
+      return closing;
+    },
+  };
 }
 
 /** No new connections, then a while for the open ones, then all are ended, recorded and let go. */
@@ -120,22 +125,6 @@ async function shutDown(
 async function emptied(registry: Registry, limitMs: number): Promise<void> {
   const until = Date.now() + limitMs;
   while (registry.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
-async function makeResolver(config: Config): Promise<Resolver> {
-  const hosts =
-    config.hostsFile === undefined ? undefined : parseHostsFile(await readHostsFile(config.hostsFile));
-  return new Resolver({
-    ...(config.dnsServers ? { servers: config.dnsServers } : {}),
-    ...(hosts ? { hosts } : {}),
-    now: () => performance.now(),
-  });
-}
-
-async function readHostsFile(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((error: unknown) => {
-    throw new Fault('config_invalid', `SALLYPORT_HOSTS_FILE ${file} cannot be read`, error);
-  });
 }
 
 function listen(server: Server, address: ListenAddress): Promise<ListenAddress> {

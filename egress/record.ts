@@ -57,6 +57,12 @@ export class Recorder {
     if (verdict === 'denied') this.#note(connection, verdict, reason);
   }
 
+  /** Closes a row that may have been written, of a connection that was not opened because nobody could tell. */
+  unopened(connection: Connection): void {
+    const nothing = { addresses: [], address: null, bytesUp: 0, bytesDown: 0 };
+    this.end(connection, { verdict: 'denied', reason: 'record_unavailable', ...nothing });
+  }
+
   /** Closes the row of a connection that was let through. */
   end(connection: Connection, ending: Ending): void {
     const at = this.#options.now();

@@ -24,16 +24,28 @@ export interface Load {
 
 interface Environment {
   readonly connections: Set<Connection>;
+  /** Those that met the limits; the others wait for their facts, and stand in nobody's way yet. */
+  readonly counted: Set<Connection>;
+  readonly doubt: Doubt;
   second: number;
   recent: number;
+}
+
+/** A change that is known and not judged yet. */
+interface Doubt {
+  /** Milliseconds since the epoch. */
+  since: number | null;
+  attempts: number;
 }
 
 export class Registry {
   readonly #options: RegistryOptions;
   readonly #environments = new Map<string, Environment>();
   readonly #sweep: NodeJS.Timeout;
+  readonly #keysDoubt: Doubt = { since: null, attempts: 0 };
   #lostAt: number;
   #size = 0;
+  #stopped: Stop | null = null;
 
   constructor(options: RegistryOptions) {
     this.#options = options;
@@ -52,7 +64,7 @@ export class Registry {
         for (const id of this.#environments.keys()) void this.#judgeEnvironment(id);
       },
     });
-    this.#sweep = setInterval(() => this.#endUnjudged(), SWEEP_MS);
+    this.#sweep = setInterval(() => this.#sweepAll(), SWEEP_MS);
     this.#sweep.unref();
   }
 
@@ -64,17 +76,24 @@ export class Registry {
   /** Registers before the facts are read, so that a change which arrives meanwhile finds it. */
   add(connection: Connection): void {
     const held = this.#environments.get(connection.environmentId);
-    const environment = held ?? { connections: new Set(), second: 0, recent: 0 };
+    const environment = held ?? {
+      connections: new Set(),
+      counted: new Set(),
+      doubt: { since: null, attempts: 0 },
+      second: 0,
+      recent: 0,
+    };
     if (!held) this.#environments.set(connection.environmentId, environment);
     environment.connections.add(connection);
     this.#size += 1;
+    if (this.#stopped) connection.stop(this.#stopped);
   }
 
   remove(connection: Connection): void {
     const environment = this.#environments.get(connection.environmentId);
     if (!environment?.connections.delete(connection)) return;
+    environment.counted.delete(connection);
     this.#size -= 1;
-    if (environment.connections.size === 0) this.#environments.delete(connection.environmentId);
   }
 
   /** The load that this connection meets, itself not counted; it counts for the next from now on. */
@@ -86,17 +105,18 @@ export class Registry {
       environment.second = second;
       environment.recent = 0;
     }
-    const load = { open: environment.connections.size - 1, recent: environment.recent };
+    const load = { open: environment.counted.size, recent: environment.recent };
+    environment.counted.add(connection);
     environment.recent += 1;
     return load;
   }
 
   /**
-   * Whether a connection may still go on, after it had to wait for something. While the feed is lost its facts are
-   * read again. Rejects with Fault `database_unreachable`.
+   * Whether a connection may still go on, after it had to wait for something. While the feed is lost, or a change is
+   * not judged yet, its facts are read again. Rejects with Fault `database_unreachable`.
    */
   async recheck(connection: Connection): Promise<Stop | null> {
-    if (connection.stopped || this.#options.feed.live) return connection.stopped;
+    if (connection.stopped || this.#isSure(connection)) return connection.stopped;
     const [keys, facts] = await Promise.all([
       this.#options.facts.keys(),
       this.#options.facts.environment(connection.environmentId),
@@ -106,8 +126,9 @@ export class Registry {
     return connection.stopped;
   }
 
-  /** Ends all, for shutdown. */
+  /** Ends all, those that still arrive too, for shutdown. */
   stopAll(stop: Stop): void {
+    this.#stopped = stop;
     for (const connection of this.#all()) connection.stop(stop);
   }
 
@@ -115,20 +136,42 @@ export class Registry {
     clearInterval(this.#sweep);
   }
 
+  /** Whether all that changed was judged. */
+  #isSure({ environmentId }: Connection): boolean {
+    const doubts = [this.#keysDoubt, this.#environments.get(environmentId)?.doubt];
+    return this.#options.feed.live && doubts.every((doubt) => (doubt?.since ?? null) === null);
+  }
+
   async #judgeEnvironment(id: string): Promise<void> {
-    if (!this.#environments.has(id)) return;
-    const facts = await this.#options.facts.environment(id).catch(() => undefined);
-    // Unreadable: the feed is as good as lost, and its grace ends what nobody could judge.
-    if (facts === undefined) return;
-    for (const connection of this.#environments.get(id)?.connections ?? []) this.#judge(connection, facts);
+    const environment = this.#environments.get(id);
+    if (!environment) return;
+    const read = () => this.#options.facts.environment(id);
+    await this.#judgeBy(environment.doubt, read, (facts) => {
+      for (const connection of environment.connections) this.#judge(connection, facts);
+    });
   }
 
   async #judgeKeys(): Promise<void> {
-    const keys = await this.#options.facts.keys().catch(() => null);
-    if (!keys) return;
-    for (const connection of this.#all()) {
-      if (!keys.byKid.has(connection.token.kid)) connection.stop(KEY_REVOKED);
+    const read = () => this.#options.facts.keys();
+    await this.#judgeBy(this.#keysDoubt, read, (keys) => {
+      for (const connection of this.#all()) {
+        if (!keys.byKid.has(connection.token.kid)) connection.stop(KEY_REVOKED);
+      }
+    });
+  }
+
+  /** What cannot be read now stays in doubt until the sweep has taken it up again: a notice comes only once. */
+  async #judgeBy<Read>(doubt: Doubt, read: () => Promise<Read>, judge: (facts: Read) => void): Promise<void> {
+    doubt.since ??= this.#options.now();
+    doubt.attempts += 1;
+    const attempt = doubt.attempts;
+    try {
+      judge(await read());
+    } catch {
+      return;
     }
+    // A later notice has its own reading.
+    if (doubt.attempts === attempt) doubt.since = null;
   }
 
   #judge(connection: Connection, facts: EnvironmentFacts | null): void {
@@ -148,18 +191,37 @@ export class Registry {
     else connection.judgedAt = this.#options.now();
   }
 
+  #sweepAll(): void {
+    const second = Math.floor(this.#options.now() / 1000);
+    if (this.#keysDoubt.since !== null) void this.#judgeKeys();
+    for (const [id, environment] of this.#environments) {
+      if (environment.doubt.since !== null) void this.#judgeEnvironment(id);
+      // Not before its second is over: whoever closes at once must not escape the rate.
+      if (environment.connections.size === 0 && environment.second !== second) this.#environments.delete(id);
+    }
+    this.#endUnjudged();
+  }
+
   #endUnjudged(): void {
-    if (this.#options.feed.live) return;
     const now = this.#options.now();
-    for (const connection of this.#all()) {
-      const since = Math.max(this.#lostAt, connection.judgedAt);
-      if (now - since > this.#options.graceMs) connection.stop(FEED_LOST);
+    const lostAt = this.#options.feed.live ? null : this.#lostAt;
+    for (const { connections, doubt } of this.#environments.values()) {
+      const since = earliest([lostAt, this.#keysDoubt.since, doubt.since]);
+      if (since === null) continue;
+      for (const connection of connections) {
+        if (now - Math.max(since, connection.judgedAt) > this.#options.graceMs) connection.stop(FEED_LOST);
+      }
     }
   }
 
   *#all(): Iterable<Connection> {
     for (const environment of this.#environments.values()) yield* environment.connections;
   }
+}
+
+function earliest(moments: readonly (number | null)[]): number | null {
+  const known = moments.filter((moment) => moment !== null);
+  return known.length > 0 ? Math.min(...known) : null;
 }
 
 const KEY_REVOKED: Stop = { refusal: 'token_untrusted', ending: 'key_revoked' };

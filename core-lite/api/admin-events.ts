@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { listAdminEvents } from '../state/admin.ts';
-import type { CoreContext } from './app.ts';
+import type { CoreContext } from './context.ts';
 import { Limit, Moment } from './schemas.ts';
 
 export function adminEventRoutes({ database }: CoreContext): FastifyPluginAsyncTypebox {

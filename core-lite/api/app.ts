@@ -3,7 +3,7 @@
  * that is made from their schemas. Never opened to pods: it listens on loopback by default.
  */
 import swagger from '@fastify/swagger';
-import { type FastifyPluginAsyncTypebox, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
+import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
 import {
   type FastifyError,
   type FastifyInstance,
@@ -11,38 +11,19 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify';
-import type { Database } from '../database/pool.ts';
 import { Fault } from '../errors.ts';
 import { makeId } from '../id.ts';
 import type { Logger } from '../log.ts';
 import { Secret } from '../secret.ts';
-import { type Actor, findAdmin } from '../state/admin.ts';
-import type { Seals } from '../vault/credential-store.ts';
+import { findAdmin } from '../state/admin.ts';
 import { VERSION } from '../version.ts';
 import { adminEventRoutes } from './admin-events.ts';
 import { connectionRoutes } from './connections.ts';
+import type { CoreContext, Routes } from './context.ts';
 import { environmentRoutes } from './environments.ts';
 import { publicRoutes } from './public.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
 import { vaultRoutes } from './vaults.ts';
-
-/** What the routes work with. */
-export interface CoreContext {
-  readonly database: Database;
-  readonly seals: Seals;
-  readonly tenantId: string;
-  readonly now: () => Date;
-}
-
-/** A group of routes. */
-export type Routes = (context: CoreContext) => FastifyPluginAsyncTypebox;
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set by authentication before any handler of /v1 runs. */
-    actor: Actor;
-  }
-}
 
 export async function buildApp(context: CoreContext, log: Logger): Promise<FastifyInstance> {
   const app = fastify({
@@ -64,6 +45,7 @@ export async function buildApp(context: CoreContext, log: Logger): Promise<Fasti
   await app.register(
     async (admin) => {
       admin.addHook('onRequest', async (request) => authenticate(context, request));
+      admin.addHook('preValidation', refuseUnasked);
       for (const routes of ADMIN_ROUTES) await admin.register(routes(context));
     },
     { prefix: '/v1' },
@@ -76,6 +58,19 @@ async function authenticate(context: CoreContext, request: FastifyRequest): Prom
   const actor = match?.[1] ? await findAdmin(context.database, new Secret(match[1])) : null;
   if (!actor) throw new Fault('unauthorized', 'no admin key was sent, or it is not one of this installation');
   request.actor = actor;
+}
+
+/** A body or a query that the route does not have: a field that is silently dropped was meant by somebody. */
+async function refuseUnasked(request: FastifyRequest): Promise<void> {
+  const { body, querystring } = request.routeOptions.schema ?? {};
+  for (const [where, asked, given] of [
+    ['body', body, request.body],
+    ['query', querystring, request.query],
+  ] as const) {
+    if (asked || given === undefined || given === null) continue;
+    if (typeof given === 'object' && Object.keys(given).length === 0) continue;
+    throw new Fault('input_invalid', `this route takes no ${where}`);
+  }
 }
 
 function answerError(

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from 'typebox';
 import { Fault } from '../errors.ts';
 import { type ConnectionFilter, listConnections, listRefusalCounts } from '../record/connection-reader.ts';
-import type { CoreContext } from './app.ts';
+import type { CoreContext } from './context.ts';
 import { Limit, Moment, nullable, Texts } from './schemas.ts';
 
 export function connectionRoutes({ database, now }: CoreContext): FastifyPluginAsyncTypebox {

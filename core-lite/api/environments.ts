@@ -12,7 +12,7 @@ import {
 } from '../state/environment-store.ts';
 import { mintToken } from '../tokens/mint.ts';
 import { loadSigningKey } from '../tokens/signing-keys.ts';
-import type { CoreContext } from './app.ts';
+import type { CoreContext } from './context.ts';
 import { HostText, Moment, Name, Nothing, nullable, Texts } from './schemas.ts';
 
 export function environmentRoutes(context: CoreContext): FastifyPluginAsyncTypebox {

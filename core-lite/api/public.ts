@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { Fault } from '../errors.ts';
 import { loadPublicJwks } from '../tokens/signing-keys.ts';
-import type { CoreContext } from './app.ts';
+import type { CoreContext } from './context.ts';
 
 export function publicRoutes({ database }: CoreContext): FastifyPluginAsyncTypebox {
   return async (app) => {

@@ -9,7 +9,7 @@ import {
   revokeSigningKey,
   rotateSigningKey,
 } from '../tokens/signing-keys.ts';
-import type { CoreContext } from './app.ts';
+import type { CoreContext } from './context.ts';
 import { Moment, Nothing, nullable } from './schemas.ts';
 
 export function signingKeyRoutes({ database, seals }: CoreContext): FastifyPluginAsyncTypebox {

@@ -13,7 +13,7 @@ import {
   removeVault,
   rotateCredential,
 } from '../vault/credential-store.ts';
-import type { CoreContext } from './app.ts';
+import type { CoreContext } from './context.ts';
 import { HostText, Moment, Name, Nothing, nullable, Texts } from './schemas.ts';
 
 export function vaultRoutes(context: CoreContext): FastifyPluginAsyncTypebox {

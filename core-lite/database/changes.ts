@@ -31,7 +31,9 @@ export class ChangeFeed {
   #client: pg.Client | null = null;
   #live = false;
   #closed = false;
+  /** By the monotonic clock: one that is set back would hide a loss. */
   #heardAt = 0;
+  #beating = false;
   #retryMs = FIRST_RETRY_MS;
   #beat: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -41,7 +43,8 @@ export class ChangeFeed {
    * @param replica names this process's own heartbeat channel
    */
   constructor(url: Secret, role: Role, replica: string) {
-    this.#options = connectionOptions(url, role);
+    // A server may hang just when it is asked to listen.
+    this.#options = { ...connectionOptions(url, role), query_timeout: QUERY_TIMEOUT_MS };
     this.#beatChannel = `sallyport_beat_${replica}`;
   }
 
@@ -66,7 +69,7 @@ export class ChangeFeed {
     clearInterval(this.#beat);
     const client = this.#client;
     this.#client = null;
-    await client?.end().catch(() => {});
+    if (client) await hangUp(client, CLOSE_MS);
   }
 
   async #connect(): Promise<void> {
@@ -83,7 +86,8 @@ export class ChangeFeed {
       return;
     }
     if (this.#client !== client) return;
-    this.#heardAt = Date.now();
+    this.#heardAt = performance.now();
+    this.#beating = false;
     this.#beat = setInterval(() => this.#sendBeat(client), BEAT_MS);
     this.#sendBeat(client);
   }
@@ -91,9 +95,18 @@ export class ChangeFeed {
   #sendBeat(client: pg.Client): void {
     // After the poll phase: a process that was busy itself must first read what already arrived.
     setImmediate(() => {
-      if (client === this.#client && Date.now() - this.#heardAt > BEAT_MS * MISSED_BEATS) this.#drop(client);
+      const silentMs = performance.now() - this.#heardAt;
+      if (client === this.#client && silentMs > BEAT_MS * MISSED_BEATS) this.#drop(client);
     });
-    client.query('SELECT pg_notify($1, $2)', [this.#beatChannel, '']).catch(() => this.#drop(client));
+    // A server that has not answered the last one is not sent more.
+    if (this.#beating) return;
+    this.#beating = true;
+    client.query('SELECT pg_notify($1, $2)', [this.#beatChannel, '']).then(
+      () => {
+        if (client === this.#client) this.#beating = false;
+      },
+      () => this.#drop(client),
+    );
   }
 
   #hear(client: pg.Client, notice: pg.Notification): void {
@@ -104,7 +117,7 @@ export class ChangeFeed {
   }
 
   #hearBeat(): void {
-    this.#heardAt = Date.now();
+    this.#heardAt = performance.now();
     if (this.#live) return;
     this.#live = true;
     this.#retryMs = FIRST_RETRY_MS;
@@ -115,9 +128,7 @@ export class ChangeFeed {
     if (client !== this.#client || this.#closed) return;
     this.#client = null;
     clearInterval(this.#beat);
-    // `end` waits for a server that may never answer; the socket goes at once.
-    client.end().catch(() => {});
-    (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream?.destroy();
+    void hangUp(client, 0);
     if (this.#live) {
       this.#live = false;
       this.#tell((listener) => listener.lost?.());
@@ -129,6 +140,18 @@ export class ChangeFeed {
   #tell(what: (listener: FeedListener) => void): void {
     for (const listener of this.#listeners) what(listener);
   }
+}
+
+/** `end` waits for a server that may never answer: after `waitMs` the socket goes. */
+async function hangUp(client: pg.Client, waitMs: number): Promise<void> {
+  const destroy = (): void => {
+    // pg has no name for its socket in its types.
+    const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } };
+    connection?.stream?.destroy();
+  };
+  const timer = setTimeout(destroy, waitMs);
+  await client.end().catch(() => {});
+  clearTimeout(timer);
 }
 
 /** A notice that cannot be read is no change; a kind from a newer program is not ours to judge. */
@@ -143,3 +166,5 @@ const BEAT_MS = 250;
 const MISSED_BEATS = 3;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
+const QUERY_TIMEOUT_MS = 3_000;
+const CLOSE_MS = 200;

@@ -90,7 +90,7 @@ export function hasEnded(child: ChildProcess): boolean {
 }
 
 /** Whether a server could listen there now. */
-export async function isPortFree(port: number): Promise<boolean> {
+async function isPortFree(port: number): Promise<boolean> {
   return (await listenOnce(port)) !== undefined;
 }
 

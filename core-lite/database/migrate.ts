@@ -66,7 +66,8 @@ async function refuseTooNew(db: Queryable): Promise<void> {
 async function runMigrations(tx: Queryable): Promise<string[]> {
   const postgrator = new Postgrator({
     driver: 'pg',
-    database: 'sallyport',
+    // Not `database`: postgrator would look for its table in a database of that name only.
+    currentSchema: 'public',
     migrationPattern: `${escapeGlob(fileURLToPath(MIGRATIONS))}*.sql`,
     schemaTable: 'schemaversion',
     validateChecksums: true,

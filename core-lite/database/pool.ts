@@ -4,7 +4,7 @@
  * cannot take its role is refused by the server, so nothing ever runs with more rights than its service has.
  */
 import pg from 'pg';
-import { Fault } from '../errors.ts';
+import { Fault, isFault } from '../errors.ts';
 import type { Secret } from '../secret.ts';
 
 export type Role = 'sallyport_core' | 'sallyport_gates' | 'sallyport_egress';
@@ -47,19 +47,29 @@ export function openDatabase(url: Secret, role: Role | null, options: PoolOption
 
 /** What `pg` needs to connect, for pools and for the change feed's own connection. */
 export function connectionOptions(url: Secret, role: Role | null): pg.ClientConfig {
-  const text = url.reveal();
-  const login = URL.canParse(text) ? decodeURIComponent(new URL(text).username) : '';
+  const { connectionString, login, options } = splitUrl(url.reveal());
+  if (role && login !== role) options.push(`-c role=${role}`);
   return {
-    connectionString: text,
+    connectionString,
     application_name: role ?? 'sallyport',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    ...(role && login !== role ? { options: `-c role=${role}` } : {}),
+    ...(options.length > 0 ? { options: options.join(' ') } : {}),
   };
 }
 
+/** pg prefers what a URL says to what it is told beside it: a URL with `options` of its own would take no role. */
+function splitUrl(text: string): { connectionString: string; login: string; options: string[] } {
+  const url = URL.parse(text);
+  if (!url) return { connectionString: text, login: '', options: [] };
+  const login = url.searchParams.get('user') || decodeURIComponent(url.username);
+  const options = url.searchParams.getAll('options').slice(-1);
+  url.searchParams.delete('options');
+  return { connectionString: options.length > 0 ? url.href : text, login, options };
+}
+
 /** Turns what pg throws into a Fault where the database could not be reached or the role not be taken. */
-export function translateDatabaseError(error: unknown): unknown {
+function translateDatabaseError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const code = (error as { code?: unknown }).code;
   if (code === '42501' || code === '28000' || code === '22023') {
@@ -68,6 +78,14 @@ export function translateDatabaseError(error: unknown): unknown {
   if (code === '28P01')
     return new Fault('database_unreachable', 'the database refuses the user or password', error);
   if (code === '3D000') return new Fault('database_unreachable', 'there is no database of that name', error);
+  if (code === '28P01') return new Fault('database_unreachable', 'the database refuses the login', error);
+  if (code === '3D000') return new Fault('database_unreachable', 'there is no such database', error);
+  if (CONFLICT_STATES.test(String(code))) {
+    return new Fault('conflict', 'another change at the same time came first', error);
+  }
+  if (UNFIT_STATES.test(String(code))) {
+    return new Fault('input_invalid', 'a text has characters that the database cannot hold', error);
+  }
   if (error instanceof pg.DatabaseError && !UNREACHABLE_STATES.test(String(code))) return error;
   return new Fault('database_unreachable', 'the database cannot be reached', error);
 }
@@ -97,11 +115,14 @@ async function runTransaction<T>(pool: pg.Pool, work: (tx: Queryable) => Promise
     client.release();
     return result;
   } catch (error) {
-    // A connection whose rollback fails is not given back: it may hold the transaction open.
-    await client.query('ROLLBACK').then(
-      () => client.release(),
-      () => client.release(true),
-    );
+    // A connection whose rollback fails is not given back: it may hold the transaction open. One that does not answer
+    // is not asked: the caller would wait for a second time limit.
+    if (isFault(error, 'database_unreachable')) client.release(true);
+    else
+      await client.query('ROLLBACK').then(
+        () => client.release(),
+        () => client.release(true),
+      );
     throw error;
   }
 }
@@ -110,3 +131,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const QUERY_TIMEOUT_MS = 5_000;
 /** SQLSTATE: connection exceptions, shutdown in progress, starting up, too many connections, read-only standby. */
 const UNREACHABLE_STATES = /^(08...|57P0[1-5]|53300|25006)$/;
+/** SQLSTATE: a unique or foreign key that another transaction broke, serialization failure, deadlock. */
+const CONFLICT_STATES = /^(23503|23505|40001|40P01)$/;
+/** SQLSTATE: a NUL or half a character, in a text or in JSON. */
+const UNFIT_STATES = /^(22021|22P02|22P05)$/;

@@ -15,32 +15,41 @@ export async function ensureRoles(db: Queryable): Promise<void> {
     [ROLES],
   );
   const missing = ROLES.filter((role) => !present.some((row) => row.rolname === role));
-  const [login] = await db.query<{ member: boolean }>(
-    `SELECT bool_and(pg_has_role(current_user, oid, 'MEMBER')) AS member FROM pg_roles WHERE rolname = ANY($1)`,
+  const [login] = await db.query<{ name: string; member: boolean | null }>(
+    `SELECT quote_ident(current_user) AS name, bool_and(pg_has_role(current_user, oid, 'MEMBER')) AS member
+       FROM pg_roles WHERE rolname = ANY($1)`,
     [ROLES],
   );
   if (missing.length === 0 && login?.member) return;
   try {
-    for (const role of missing) await db.query(createRole(role));
+    for (const role of missing) await db.query(makeRole(role));
     await db.query(`GRANT ${ROLES.join(', ')} TO CURRENT_USER`);
   } catch (error) {
+    const sql = roleSql(String(login?.name), missing);
     throw new Fault(
       'database_rights',
-      `the login may not make the roles; have an administrator run: ${roleSql()}`,
+      `the login may not make the roles; have an administrator run: ${sql}`,
       error,
     );
   }
 }
 
-/** The SQL that an administrator runs where the migrating login may not make roles. */
-export function roleSql(): string {
-  return [...ROLES.map((role) => `${createRole(role)};`), `GRANT ${ROLES.join(', ')} TO CURRENT_USER;`].join(
-    ' ',
-  );
+/**
+ * What an administrator runs where the migrating login may not make roles, or not act as them.
+ * @param login as SQL writes it: quoted where it has to be
+ */
+export function roleSql(login: string, missing: readonly Role[] = ROLES): string {
+  const statements = [
+    ...missing.map((role) => `CREATE ROLE ${role} NOLOGIN`),
+    `GRANT ${ROLES.join(', ')} TO ${login}`,
+  ];
+  return statements.map((statement) => `${statement};`).join(' ');
 }
 
-function createRole(role: Role): string {
-  return `CREATE ROLE ${role} NOLOGIN`;
+/** Roles are the whole server's: a migration of another database of it may make the same one at this moment. */
+function makeRole(role: Role): string {
+  return `DO $$ BEGIN CREATE ROLE ${role} NOLOGIN;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`;
 }
 
 const ROLES: readonly Role[] = ['sallyport_core', 'sallyport_gates', 'sallyport_egress'];

@@ -36,7 +36,7 @@ export interface ConnectionRecord {
   readonly end: ConnectionRecordEnd | null;
 }
 
-export interface ConnectionRecordEnd {
+interface ConnectionRecordEnd {
   /** RFC 3339: it comes out of the database as JSON. */
   readonly at: string;
   readonly reason: string;
@@ -87,7 +87,7 @@ export function listConnections(db: Queryable, filter: ConnectionFilter): Promis
 /** Counted refusals since `since`, newest first. */
 export function listRefusalCounts(db: Queryable, since: Date, limit: number): Promise<RefusalCountRecord[]> {
   return db.query<RefusalCountRecord>(
-    `SELECT minute, source, environment_id AS "environmentId", reason, sum(count)::int AS count
+    `SELECT minute, source, environment_id AS "environmentId", reason, sum(count)::float8 AS count
        FROM refusal_counts WHERE minute >= date_trunc('minute', $1::timestamptz)
       GROUP BY minute, source, environment_id, reason ORDER BY minute DESC, count DESC LIMIT $2`,
     [since, limit],

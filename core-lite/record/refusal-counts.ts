@@ -3,10 +3,12 @@
  * anyone flood the record. One count a minute, source and reason.
  */
 import type { Queryable } from '../database/pool.ts';
+import { makeId } from '../id.ts';
 import type { RefusalReason } from '../reasons.ts';
 import { WriteBehind } from './write-behind.ts';
 
 interface RefusalCount {
+  readonly id: string;
   readonly minute: Date;
   readonly source: string;
   readonly environmentId: string | null;
@@ -33,12 +35,15 @@ export class RefusalCounts {
   /** @param environmentId whose token it was, where that is known */
   add(source: string, environmentId: string | null, reason: RefusalReason, now: Date): void {
     const minute = new Date(Math.floor(now.getTime() / 60_000) * 60_000);
+    const keyOf = (from: string) => `${minute.getTime()} ${from} ${environmentId} ${reason}`;
     // A flood from ever new sources is one count: the memory stays bounded.
-    const from = this.#counting.size < MAX_SOURCES ? source : OTHER_SOURCES;
-    const key = `${minute.getTime()} ${from} ${environmentId} ${reason}`;
+    const full = this.#counting.size >= MAX_SOURCES && !this.#counting.has(keyOf(source));
+    const from = full ? OTHER_SOURCES : source;
+    const key = keyOf(from);
     const held = this.#counting.get(key);
     if (held) held.count += 1;
-    else this.#counting.set(key, { minute, source: from, environmentId, reason, count: 1 });
+    else
+      this.#counting.set(key, { id: makeId('ref'), minute, source: from, environmentId, reason, count: 1 });
   }
 
   async close(): Promise<number> {
@@ -55,10 +60,12 @@ export class RefusalCounts {
 
 async function insertCounts(db: Queryable, replica: string, rows: readonly RefusalCount[]): Promise<void> {
   await db.query(
-    `INSERT INTO refusal_counts (replica, minute, source, environment_id, reason, count)
-     SELECT $1, * FROM unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[])`,
+    `INSERT INTO refusal_counts (replica, id, minute, source, environment_id, reason, count)
+     SELECT $1, * FROM unnest($2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::bigint[])
+     ON CONFLICT DO NOTHING`,
     [
       replica,
+      rows.map((row) => row.id),
       rows.map((row) => row.minute),
       rows.map((row) => row.source),
       rows.map((row) => row.environmentId),

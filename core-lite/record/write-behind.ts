@@ -1,7 +1,10 @@
 /**
- * Rows that need not be committed before anything else happens: they are written in batches, and kept in bounded
- * memory while the database is away. What does not fit any more is dropped and counted, never waited for.
+ * Rows that need not be committed before anything else happens: they are gathered for a moment, written in batches, and
+ * kept in bounded memory while the database is away. What does not fit any more, or is refused for what it holds, is
+ * dropped and counted, never waited for.
  */
+import { isFault } from '../errors.ts';
+
 export interface WriteBehindOptions<Row> {
   /** Writes the rows and resolves when they are committed; must bear being sent the same rows twice. */
   readonly write: (rows: readonly Row[]) => Promise<void>;
@@ -18,12 +21,15 @@ export class WriteBehind<Row> {
   #working: Promise<void> | null = null;
   #wake: (() => void) | null = null;
   #closing = false;
+  /** How many go in the next batch: fewer while the row is looked for that the database refuses. */
+  #batch: number;
 
   constructor(options: WriteBehindOptions<Row>) {
     this.#options = options;
+    this.#batch = options.maxBatch;
   }
 
-  /** How many rows did not fit. */
+  /** How many rows did not fit, or were refused. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -46,31 +52,48 @@ export class WriteBehind<Row> {
   }
 
   async #work(): Promise<void> {
-    await Promise.resolve();
+    await this.#pause(GATHER_MS);
     while (this.#held.length > 0) {
-      const batch = this.#held.slice(0, this.#options.maxBatch);
       const closing = this.#closing;
-      try {
-        await this.#options.write(batch);
+      const batch = this.#held.slice(0, this.#batch);
+      const error = await this.#options.write(batch).then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      if (error === null) {
         this.#held = this.#held.slice(batch.length);
-      } catch {
-        if (closing) break;
-        await this.#pause();
-      }
+        this.#batch = this.#options.maxBatch;
+      } else if (!isFault(error)) this.#narrow(batch.length);
+      else if (closing) break;
+      else await this.#pause(this.#options.retryMs);
     }
     this.#working = null;
   }
 
-  #pause(): Promise<void> {
+  /** The database answers, but not to these rows: halves find the one, and it must not hold up the others. */
+  #narrow(tried: number): void {
+    if (tried > 1) {
+      this.#batch = Math.ceil(tried / 2);
+      return;
+    }
+    this.#held = this.#held.slice(1);
+    this.#dropped += 1;
+    this.#batch = this.#options.maxBatch;
+  }
+
+  #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(done, this.#options.retryMs);
-      const wake = () => done();
-      this.#wake = wake;
-      function done(): void {
+      const done = (): void => {
         clearTimeout(timer);
+        this.#wake = null;
         resolve();
-      }
+      };
+      const timer = setTimeout(done, ms);
+      this.#wake = done;
       if (this.#closing) done();
     });
   }
 }
+
+/** Rows that come within a moment share a statement; nobody waits for them. */
+const GATHER_MS = 20;

@@ -107,7 +107,7 @@ function missing(name: string): Fault {
 
 const SELECT = `
   SELECT e.id, e.name, e.kind, e.mode, e.allow, e.max_connections AS "maxConnections",
-    e.new_per_second AS "newPerSecond", e.host_epoch::int AS "hostEpoch", e.pod_uid AS "podUid",
+    e.new_per_second AS "newPerSecond", e.host_epoch::float8 AS "hostEpoch", e.pod_uid AS "podUid",
     e.created_at AS "createdAt", e.updated_at AS "updatedAt",
     ARRAY(SELECT v.name || '/' || c.name FROM environment_credentials b
             JOIN credentials c ON c.id = b.credential_id JOIN vaults v ON v.id = c.vault_id

@@ -21,8 +21,9 @@ export async function mintToken<Kind extends TokenKind>(
   now: Date,
 ): Promise<MintedToken> {
   const rule = TOKEN_KINDS[kind];
-  for (const [name, value] of Object.entries(claims)) {
-    if (!rule.claims[name]?.valid(value))
+  const given = new Map<string, unknown>(Object.entries(claims));
+  for (const name of new Set([...given.keys(), ...requiredClaims(kind)])) {
+    if (!rule.claims[name]?.valid(given.get(name)))
       throw new TypeError(`claim ${name} of a ${kind} token is malformed`);
   }
   const id = makeId('tok');
@@ -36,4 +37,8 @@ export async function mintToken<Kind extends TokenKind>(
     .setJti(id)
     .sign(key.privateKey);
   return { token: new Secret(token), id, expiresAt: new Date((issuedAt + rule.lifetimeS) * 1000) };
+}
+
+function requiredClaims(kind: TokenKind): string[] {
+  return Object.entries(TOKEN_KINDS[kind].claims).flatMap(([name, claim]) => (claim.required ? [name] : []));
 }

@@ -95,7 +95,8 @@ export async function revokeSigningKey(tx: Queryable, kid: string): Promise<void
   if (!row) throw new Fault('not_found', `there is no signing key ${kid}`);
   if (row.state === 'current') throw new Fault('conflict', 'the current key cannot be revoked: rotate first');
   await tx.query(
-    `UPDATE signing_keys SET state = 'revoked', revoked_at = now(), sealed_private = NULL WHERE kid = $1`,
+    `UPDATE signing_keys SET state = 'revoked', revoked_at = now(), sealed_private = NULL
+      WHERE kid = $1 AND state <> 'revoked'`,
     [kid],
   );
 }

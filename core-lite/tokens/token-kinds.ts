@@ -19,18 +19,18 @@ interface KindRule {
 }
 
 /** Claims by kind, as they stand in the token. */
-export interface RunClaims {
+interface RunClaims {
   readonly sub: string;
   readonly trn: string;
   readonly agt: string;
   readonly epc: number;
 }
-export interface HostClaims {
+interface HostClaims {
   readonly sub: string;
   readonly hep: number;
   readonly pod: string;
 }
-export interface EgressClaims extends HostClaims {
+interface EgressClaims extends HostClaims {
   readonly ses?: string;
   readonly trn?: string;
 }

@@ -110,12 +110,20 @@ export async function rotateCredential(
   name: string,
   parts: Readonly<Record<string, Secret>>,
 ): Promise<CredentialSummary> {
-  const [row] = await tx.query<{ id: string; kind: CredentialKind; version: number; settings: object }>(
+  const [row] = await tx.query<{
+    id: string;
+    kind: CredentialKind;
+    version: number;
+    settings: Readonly<Record<string, unknown>>;
+  }>(
     `SELECT c.id, c.kind, c.version, c.settings FROM credentials c JOIN vaults v ON v.id = c.vault_id
       WHERE v.name = $1 AND c.name = $2 FOR UPDATE OF c`,
     [vault, name],
   );
   if (!row) throw new Fault('not_found', `there is no credential ${vault}/${name}`);
+  if (row.settings['grant'] === 'refresh_token' && !parts['refresh_token']) {
+    throw new Fault('input_invalid', 'the grant refresh_token needs the secret part "refresh_token"');
+  }
   const version = row.version + 1;
   const sealed = sealSecret(seals, row.id, version, row.kind, packSecret(row.kind, parts));
   const settings = row.kind === 'headers' ? { ...row.settings, headers: Object.keys(parts) } : row.settings;

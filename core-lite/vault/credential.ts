@@ -17,7 +17,7 @@ export const CREDENTIAL_KINDS = [
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /** How an environment secret is put on a request. `{}` in the format stands for the secret. */
-export interface Placement {
+interface Placement {
   readonly header: string;
   readonly format: string;
 }
@@ -69,7 +69,9 @@ export function packSecret(kind: CredentialKind, parts: Readonly<Record<string, 
   for (const name of required) if (!parts[name]) throw invalid(`a ${kind} needs the secret part "${name}"`);
   if (kind === 'headers') {
     if (names.length === 0) throw invalid('a headers credential needs at least one header');
-    for (const name of names) if (!HEADER_NAME.test(name)) throw invalid(`"${name}" is not a header name`);
+    for (const name of names) checkHeader(name);
+    if (new Set(names.map((name) => name.toLowerCase())).size < names.length)
+      throw invalid('a header is named twice');
   } else {
     const strange = names.find((name) => !required.includes(name) && !optional.includes(name));
     if (strange) throw invalid(`a ${kind} has no secret part "${strange}"`);
@@ -93,6 +95,8 @@ function checkSecretValue(kind: CredentialKind, name: string, value: Secret): vo
   }
   if (bytes > MAX_SECRET_BYTES)
     throw invalid(`the secret "${name}" is longer than ${MAX_SECRET_BYTES} bytes`);
+  if (text.includes('\0'))
+    throw invalid(`the secret "${name}" has a NUL, which no variable or header can carry`);
   if (text === SENTINEL) throw invalid(`"${SENTINEL}" is the sentinel, not a secret`);
   if (kind !== 'environment_variable' && !HEADER_VALUE.test(text)) {
     throw invalid(`the secret "${name}" has characters that a header cannot carry (a line end?)`);
@@ -122,8 +126,10 @@ function readSettings(input: CredentialInput): Record<string, unknown> {
 
 function readOauth(input: CredentialInput): Record<string, unknown> {
   const { tokenUrl, clientId, grant } = input;
-  if (!tokenUrl || !URL.canParse(tokenUrl) || new URL(tokenUrl).protocol !== 'https:') {
-    throw invalid('an oauth credential needs tokenUrl, an https URL');
+  const url = URL.parse(tokenUrl ?? '');
+  // It may be read by whoever reads credentials: a password would be shown.
+  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
+    throw invalid('an oauth credential needs tokenUrl, an https URL without a user');
   }
   if (!clientId || !grant) throw invalid('an oauth credential needs clientId and grant');
   if (grant === 'refresh_token' && !input.secret['refresh_token']) {
@@ -140,14 +146,17 @@ function readVariable(input: CredentialInput): string {
 }
 
 function readPlacement(placement: Placement): Placement {
-  if (!HEADER_NAME.test(placement.header)) throw invalid(`"${placement.header}" is not a header name`);
-  if (FRAMING_HEADERS.has(placement.header.toLowerCase())) {
-    throw invalid(`the header ${placement.header} belongs to the connection and cannot carry a secret`);
-  }
+  checkHeader(placement.header);
   if (placement.format.split('{}').length !== 2 || !HEADER_VALUE.test(placement.format)) {
     throw invalid('a placement’s format holds {} once, where the secret goes');
   }
   return { header: placement.header.toLowerCase(), format: placement.format };
+}
+
+function checkHeader(name: string): void {
+  if (!HEADER_NAME.test(name)) throw invalid(`"${name}" is not a header name`);
+  if (FRAMING_HEADERS.has(name.toLowerCase()))
+    throw invalid(`the header ${name} belongs to the connection and cannot carry a secret`);
 }
 
 function refuseForeignSettings(input: CredentialInput): void {
@@ -168,7 +177,7 @@ function invalid(what: string): Fault {
 }
 
 /** What stands in the pod where a secret would. */
-export const SENTINEL = 'sallyport-managed';
+const SENTINEL = 'sallyport-managed';
 const DEFAULT_PLACEMENT: Placement = { header: 'authorization', format: 'Bearer {}' };
 const SECRET_PARTS: Readonly<
   Record<CredentialKind, { required: readonly string[]; optional: readonly string[] }>

@@ -22,7 +22,18 @@ export function refuse(socket: Socket, answer: RefusalAnswer): void {
   }
   const text = formatRefusal(answer);
   if (answer.keepAlive) socket.write(text);
-  else socket.end(text, () => socket.destroySoon());
+  else hangUp(socket, text);
+}
+
+/**
+ * Writes the answer and ends. What the client still sends is read and dropped for a moment: a close over unread bytes
+ * is a reset, and a reset takes the answer with it.
+ */
+function hangUp(socket: Socket, text: string): void {
+  const limit = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(limit));
+  socket.end(text);
+  socket.resume();
 }
 
 export function formatRefusal({ reason, connectionId, keepAlive }: RefusalAnswer): string {
@@ -41,3 +52,6 @@ export function formatRefusal({ reason, connectionId, keepAlive }: RefusalAnswer
   ];
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
+
+/** Long enough for a client that is far away to see the end and close; short enough to hold nothing for long. */
+const LINGER_MS = 1_000;

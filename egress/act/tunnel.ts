@@ -57,24 +57,30 @@ class Tunnel {
     side.once('end', () => {
       this.#reason ??= closed;
     });
-    side.on('error', () => {
+    const onBroken = () => {
       this.#reason ??= reset;
       broken = true;
-      breakOff(other);
-    });
+      // What it sent had ended cleanly, and must not be lost because it does not read to the end.
+      if (side.readableEnded) other.destroySoon();
+      else breakOff(other);
+    };
+    side.on('error', onBroken);
     side.once('close', () => {
       // Nothing more will be read from the other side; what was written to it goes out.
       if (!broken && !other.destroyed) other.destroySoon();
       this.#open -= 1;
       if (this.#open === 0) this.#end();
     });
+    // It may have gone between the dial and now, when nobody listened.
+    if (side.errored) onBroken();
     if (side.destroyed) side.emit('close');
   }
 
+  /** Ends both sides where they stand: neither may take what it got for the whole. */
   #cut(why: EndReason): void {
     this.#reason ??= why;
-    this.#options.client.destroy();
-    this.#options.origin.destroy();
+    this.#options.client.resetAndDestroy();
+    this.#options.origin.resetAndDestroy();
   }
 
   #end(): void {

@@ -2,10 +2,11 @@
  * Whether a connection may be opened: the rules, in order. The first that speaks decides; rules that deny stand before
  * rules that allow, so a deny outranks every allow, and when none speaks it is a deny. Pure: every fact is an argument.
  *
- * Why this order: what no policy can change comes first (`literal`), then what a change of policy would mend (`port`,
- * `host`, `bound`), then what waiting mends (limits): clients retry a 429 by themselves, and must not be told to retry
- * what is refused for good. `port` stands before `host` because its remedy, an entry `host:port`, mends both at once;
- * the remedy of `host` would only lead to the next refusal.
+ * Why this order: the rate comes first, because a row is written for whatever is judged after it, and nobody may flood
+ * the record. Then what no policy can change (`literal`), what a change of policy would mend (`port`, `host`, `bound`),
+ * and last what waiting mends: clients retry a 429 by themselves, and should not be told to retry what is refused for
+ * good. `port` stands before `host` because its remedy, an entry `host:port`, mends both at once; the remedy of `host`
+ * would only lead to the next refusal.
  */
 import { Allow, type Decision, Deny } from '../../core-lite/decision.ts';
 import {
@@ -166,10 +167,9 @@ const REPORT: Rule<StandingFacts> = {
 };
 
 const DENIALS: readonly Rule<StandingFacts>[] = [LITERAL, PORT, HOST, BOUND];
-const LIMITS: readonly Rule<ConnectFacts>[] = [CONNECTION_LIMIT, RATE_LIMIT];
 const APPROVALS: readonly Rule<StandingFacts>[] = [LISTED, REPORT];
 
-const RULES: readonly Rule<ConnectFacts>[] = [...DENIALS, ...LIMITS, ...APPROVALS];
+const RULES: readonly Rule<ConnectFacts>[] = [RATE_LIMIT, ...DENIALS, CONNECTION_LIMIT, ...APPROVALS];
 const STANDING_RULES: readonly Rule<StandingFacts>[] = [...DENIALS, ...APPROVALS];
 /** Reached by no facts today; it is what keeps a rule that is dropped by mistake from opening anything. */
 const SILENCE = new Deny('host_denied');

@@ -1,7 +1,7 @@
 /** Circles in a graph of imports. */
 
 /**
- * One circle for each knot of files that import each other, as a path; a file that imports itself is one too.
+ * At least one circle for each knot of files that import each other, as a path; a file may also import itself.
  * Targets that are not in the graph are ignored.
  */
 export function findCircles(graph: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {

@@ -2,7 +2,7 @@
  * One code file as the rules see it: what it imports, what it constructs or pretends to be, whether it opens secrets
  * or reads the environment. From a real parser (vite's), so that comments and strings are not taken for code.
  */
-import { parseSync, Visitor } from 'vite';
+import { type ESTree, parseSync, Visitor, type VisitorObject } from 'vite';
 
 export interface Source {
   /** From the root, with slashes. */
@@ -14,7 +14,7 @@ export interface Source {
   readonly uses: readonly Use[];
 }
 
-export interface Import {
+interface Import {
   /** `null` where it is computed. */
   readonly specifier: string | null;
   readonly line: number;
@@ -46,61 +46,72 @@ class Reader {
     this.#text = text;
   }
 
-  readonly handlers: ConstructorParameters<typeof Visitor>[0] = {
+  readonly handlers: VisitorObject = {
     ImportDeclaration: (node) => {
       this.#import(node.source);
-      for (const each of node.specifiers) {
-        if (each.type !== 'ImportSpecifier') continue;
-        const name = each.imported.type === 'Literal' ? each.imported.value : each.imported.name;
-        this.#renamed.set(each.local.name, name);
-        if (name === 'env' && /^(node:)?process$/.test(node.source.value)) this.#use('environment', each);
-      }
+      for (const each of node.specifiers)
+        if (each.type === 'ImportSpecifier') this.#name(each, node.source.value);
     },
-    ExportNamedDeclaration: (node) => node.source && this.#import(node.source),
+    ExportNamedDeclaration: (node) => this.#import(node.source),
     ExportAllDeclaration: (node) => this.#import(node.source),
     ImportExpression: (node) => this.#import(node.source),
     TSImportType: (node) => this.#import(node.source),
     NewExpression: (node) => this.#make(node.callee),
-    Class: undefined,
-    ClassDeclaration: (node) => node.superClass && this.#make(node.superClass),
-    ClassExpression: (node) => node.superClass && this.#make(node.superClass),
+    ClassDeclaration: (node) => this.#make(node.superClass),
+    ClassExpression: (node) => this.#make(node.superClass),
     TSAsExpression: (node) => this.#cast(node.typeAnnotation),
     TSTypeAssertion: (node) => this.#cast(node.typeAnnotation),
-    MemberExpression: (node) => {
-      const name = nameOf(node);
-      if (name === 'reveal') this.#use('reveal', node);
-      if (name === 'env' && nameOf(node.object) === 'process') this.#use('environment', node);
-    },
+    MemberExpression: (node) => this.#read(node, nameOf(node), node.object),
     VariableDeclarator: ({ id, init }) => {
       if (id.type !== 'ObjectPattern') return;
       for (const each of id.properties) {
-        if (each.type !== 'Property') continue;
-        if (nameOf(each.key) === 'reveal') this.#use('reveal', each);
-        if (nameOf(each.key) === 'env' && nameOf(init) === 'process') this.#use('environment', each);
+        if (each.type === 'Property') this.#read(each, nameOf(each.key), init);
       }
     },
   };
 
-  #import(source: unknown): void {
-    const { value, start } = source as Node;
-    this.imports.push({ specifier: typeof value === 'string' ? value : null, line: this.#line(start) });
+  /** A computed target is a fault of its own: what it names cannot be judged. */
+  #import(source: ESTree.Expression | null): void {
+    if (!source) return;
+    const specifier = source.type === 'Literal' && typeof source.value === 'string' ? source.value : null;
+    this.imports.push({ specifier, line: this.#line(source) });
   }
 
-  #make(callee: Node): void {
-    const name = nameOf(callee);
-    if (name !== null) this.#use(`make ${this.#renamed.get(name) ?? name}`, callee);
+  #name(specifier: ESTree.ImportSpecifier, from: string): void {
+    const name = nameOf(specifier.imported);
+    if (name !== null) this.#renamed.set(specifier.local.name, name);
+    if (name === 'env' && /^(node:)?process$/.test(from)) this.#use('environment', specifier);
+  }
+
+  #make(node: ESTree.Node | null): void {
+    const name = nameOf(node);
+    if (node && name !== null) this.#use(`make ${this.#renamed.get(name) ?? name}`, node);
   }
 
   /** A cast to a class that is a proof makes the proof as surely as `new` does. */
-  #cast(type: Node): void {
-    if (type.type === 'TSTypeReference' && type.typeName) this.#make(type.typeName);
+  #cast(type: ESTree.TSType): void {
+    if (type.type === 'TSTypeReference') this.#make(type.typeName);
   }
 
-  #use(what: string, { start }: Node): void {
-    this.uses.push({ what, line: this.#line(start) });
+  /** `object.name`, or `const { name } = object`. */
+  #read(node: ESTree.Node, name: string | null, object: ESTree.Node | null): void {
+    if (name === 'reveal') this.#use('reveal', node);
+    if (name === 'env' && nameOf(object) === 'process') this.#use('environment', node);
   }
 
-  #line(offset: number): number {
-    return this.#text.slice(0, offset).split('\n').length;
+  #use(what: string, node: ESTree.Node): void {
+    this.uses.push({ what, line: this.#line(node) });
   }
+
+  #line({ start }: ESTree.Node): number {
+    return this.#text.slice(0, start).split('\n').length;
+  }
+}
+
+/** The last name of `name`, `a.name`, `a['name']`, `'name'`; `null` for anything else. */
+function nameOf(node: ESTree.Node | null): string | null {
+  if (node?.type === 'Identifier') return node.name;
+  if (node?.type === 'Literal') return typeof node.value === 'string' ? node.value : null;
+  if (node?.type === 'MemberExpression') return nameOf(node.property);
+  return node?.type === 'TSQualifiedName' ? node.right.name : null;
 }

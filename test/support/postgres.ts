@@ -36,13 +36,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** Makes an empty database of its own for a test. */
-export async function createDatabase(): Promise<TestDatabase> {
-  return await createFrom('template0');
-}
-
-/** Makes a database as a copy of `template`, which nobody may be connected to. */
-async function createFrom(template: string): Promise<TestDatabase> {
+/** Makes a database of its own for a test: empty, or a copy of `template`, which nobody may be connected to. */
+export async function createDatabase(template = 'template0'): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await asOwner(`create database ${name} template ${template}`);
   const url = new URL(inject('postgresUrl'));

@@ -35,6 +35,8 @@ CREATE TABLE connection_ends (
 
 -- What nobody could be named for, or what would flood the record, is counted: a source, a reason, a minute.
 CREATE TABLE refusal_counts (
+  -- A batch whose answer was lost is sent again: what is there already stays.
+  id              text PRIMARY KEY,
   minute          timestamptz NOT NULL,
   replica         text NOT NULL,
   source          text NOT NULL,

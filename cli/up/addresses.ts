@@ -1,0 +1,97 @@
+/** Where the services listen: chosen, looked at before anything starts there, and written down for the command line. */
+import { randomInt } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { Config, ListenAddress } from '../../core-lite/config.ts';
+import { formatAddress, translateListenError } from '../../core-lite/service.ts';
+import { writePrivately } from './home.ts';
+
+export interface Addresses {
+  readonly core: ListenAddress;
+  readonly coreObserve: ListenAddress;
+  readonly egress: ListenAddress;
+  readonly egressObserve: ListenAddress;
+  /** The settings that make the services listen there. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The settings' addresses; where they leave the port to us (0) one that is free now. */
+export async function chooseAddresses(config: Config): Promise<Addresses> {
+  const [core, coreObserve, egress, egressObserve] = await Promise.all([
+    settle(config.coreListen),
+    settle(config.coreObserveListen),
+    settle(config.egressListen),
+    settle(config.egressObserveListen),
+  ]);
+  return {
+    core,
+    coreObserve,
+    egress,
+    egressObserve,
+    environment: {
+      SALLYPORT_CORE_LISTEN: formatAddress(core),
+      SALLYPORT_CORE_OBSERVE_LISTEN: formatAddress(coreObserve),
+      SALLYPORT_EGRESS_LISTEN: formatAddress(egress),
+      SALLYPORT_EGRESS_OBSERVE_LISTEN: formatAddress(egressObserve),
+    },
+  };
+}
+
+/**
+ * Rejects with Fault `port_taken` where something listens already: what answers there would be taken for ours. The
+ * services say the same when they come too late.
+ */
+export async function checkPorts({ core, coreObserve, egress, egressObserve }: Addresses): Promise<void> {
+  for (const address of [core, coreObserve, egress, egressObserve]) await bindOnce(address);
+}
+
+/** The address at which this machine reaches what listens there. */
+export function reachable({ host, port }: ListenAddress): ListenAddress {
+  return { host: ANY_HOST[host] ?? host, port };
+}
+
+/**
+ * Writes the addresses for the command line; `close` takes them away again.
+ * @param settings what egress was given besides: with it `explain` looks as egress does
+ */
+export async function publishAddresses(
+  file: string,
+  { core, coreObserve, egress, egressObserve }: Addresses,
+  settings: Readonly<Record<string, string>>,
+): Promise<{ close(): Promise<void> }> {
+  const named = Object.entries({ core, egress, coreObserve, egressObserve });
+  const texts = named.map(([name, address]) => [name, formatAddress(reachable(address))]);
+  const published = { ...Object.fromEntries(texts), settings };
+  await writePrivately(file, `${JSON.stringify(published, null, 2)}\n`);
+  return { close: () => rm(file, { force: true }) };
+}
+
+async function settle(address: ListenAddress): Promise<ListenAddress> {
+  if (address.port !== 0) return address;
+  for (let attempt = 1; ; attempt += 1) {
+    const chosen = { ...address, port: randomInt(FIRST_FREE_PORT, LAST_FREE_PORT) };
+    try {
+      await bindOnce(chosen);
+      return chosen;
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+function bindOnce(address: ListenAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error) => reject(translateListenError(error, address)));
+    probe.listen({ ...address, exclusive: true }, () => probe.close(() => resolve()));
+  });
+}
+
+const ANY_HOST: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+/**
+ * Below the ports that systems hand out by themselves (32768 on Linux, 49152 elsewhere): one of those could be given
+ * to any connection on this machine before the service binds it.
+ */
+const FIRST_FREE_PORT = 20_000;
+const LAST_FREE_PORT = 32_768;
+const ATTEMPTS = 20;

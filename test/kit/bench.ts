@@ -1,0 +1,113 @@
+/**
+ * The bench kit's CONNECT figures: the product and, beside it in the same rounds, the kit's bare Node proxy, since
+ * figures of one run can be compared and others cannot.
+ */
+import { createPrivateKey } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from '../../core-lite/database/embedded-server.ts';
+import { NO_POD } from '../../core-lite/state/environment.ts';
+import { mintToken } from '../../core-lite/tokens/mint.ts';
+import type { SigningKey } from '../../core-lite/tokens/signing-keys.ts';
+import type { KitRun } from './kit-run.ts';
+import { type KitEnvironment, type Product, startProduct } from './product.ts';
+
+/** Where the kit's origin will listen: a product must know it beforehand. */
+interface Origin {
+  readonly http: number;
+  readonly https: number;
+}
+
+/** @returns the kit's exit status */
+export async function runBench(run: KitRun, dir: string, options: readonly string[]): Promise<number> {
+  const kit = join(dir, 'bench');
+  const variables = { BENCH_WORK: run.folder };
+  const pki = join(run.folder, 'pki');
+  const made = await run.runToEnd('sh', [join(kit, 'pki.sh'), pki], variables);
+  if (made !== 0) throw new Error(`the kit's pki.sh failed (${made}): it needs openssl`);
+  const origin: Origin = { http: await freePort(), https: await freePort() };
+  const product = await startProduct(run, await settingsFor(run));
+  const targets = [await tunnelTarget(run, product, origin)];
+  // The second target, an environment whose secret is bound to the origin, comes together with interception.
+  if (!options.includes('--target')) targets.push(await floorTarget(run, kit));
+  const ours = [
+    ['--origin-http', String(origin.http)],
+    ['--origin-https', String(origin.https)],
+    ...targets.map((target) => ['--target', target]),
+  ].flat();
+  const program = [...QUIET, join(kit, 'connect-bench.mjs')];
+  return run.runToEnd(process.execPath, [...program, ...ours, ...SHORT, ...options], variables);
+}
+
+async function settingsFor(run: KitRun): Promise<Record<string, string>> {
+  const hostsFile = join(run.folder, 'hosts');
+  const names = Array.from({ length: COLD_HOSTS }, (_, index) => `h${String(index).padStart(3, '0')}`);
+  const lines = ['origin', ...names].map((name) => `127.0.0.1 ${name}.bench.test\n`);
+  await writeFile(hostsFile, lines.join(''));
+  return { SALLYPORT_HOSTS_FILE: hostsFile, SALLYPORT_OPEN_NETWORKS: '*.bench.test=127.0.0.0/8' };
+}
+
+async function tunnelTarget(run: KitRun, product: Product, { http, https }: Origin): Promise<string> {
+  const environment = await product.call<KitEnvironment>('PUT', '/v1/environments/tunnel', {
+    allow: [`origin.bench.test:${https}`, `origin.bench.test:${http}`, `*.bench.test:${https}`],
+    // The kit's figures are thousands a second; it holds up to 5,000 idle tunnels beside what runs.
+    maxConnections: 10_000,
+    newPerSecond: 1_000_000,
+  });
+  const key = await importKey(run, product);
+  const file = join(run.folder, TOKENS);
+  const write = (): Promise<void> => writeTokens(file, product.tenantId, environment, key);
+  await write();
+  const timer = setInterval(() => {
+    write().catch((error: unknown) => console.error(`kit: no fresh tokens: ${String(error)}`));
+  }, REFRESH_MS);
+  run.hold(async () => clearInterval(timer));
+  return `name=egress,url=http://run@${product.proxy},tokens=${file},pid=${product.egressPid}`;
+}
+
+/** The kit's bare proxy as it is nearest to ours: ES256 passwords and names, both remembered for a while. */
+async function floorTarget(run: KitRun, kit: string): Promise<string> {
+  const port = await freePort();
+  const pid = await run.start({
+    name: 'floor',
+    args: [join(kit, 'peers/node-floor.mjs'), ...`--port ${port} --auth jwt-cached --dns cache`.split(' ')],
+    variables: { BENCH_WORK: run.folder },
+    // Any answer is a yes.
+    isReady: async () => (await fetch(`http://127.0.0.1:${port}`)).status > 0,
+  });
+  // It asks the system for names, which has no origin.bench.test, and it takes whatever the kit's key signed.
+  const file = join(run.folder, TOKENS);
+  return `name=floor,url=http://run@127.0.0.1:${port},tokens=${file},pid=${pid},host=127.0.0.1`;
+}
+
+async function importKey(run: KitRun, product: Product): Promise<SigningKey> {
+  const read = (name: string): Promise<string> => readFile(join(run.folder, 'pki', name), 'utf8');
+  const body = { pem: await read('jwt.pub') };
+  const { kid } = await product.call<{ kid: string }>('POST', '/v1/signing-keys/import', body);
+  return { kid, privateKey: createPrivateKey(await read('jwt.key')) };
+}
+
+/** The kit reads the file before each window, so a new one takes the old one's place in one step. */
+async function writeTokens(
+  file: string,
+  tenantId: string,
+  { id, hostEpoch }: KitEnvironment,
+  key: SigningKey,
+): Promise<void> {
+  const claims = { sub: id, hep: hostEpoch, pod: NO_POD };
+  const mint = () => mintToken('egress', claims, key, tenantId, new Date());
+  const minted = await Promise.all(Array.from({ length: TOKEN_COUNT }, mint));
+  await writeFile(`${file}.new`, minted.map(({ token }) => `${token.reveal()}\n`).join(''), { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+/** About five minutes with all figures; what the user names comes after it and counts. */
+const SHORT = ['--rounds', '3', '--seconds', '1'];
+/** Node warns about the address that stands for the floor's host. */
+const QUIET = ['--disable-warning=DEP0123'];
+const TOKENS = 'tokens.txt';
+/** Some hundreds, so that remembering tokens is seen to have a price. */
+const TOKEN_COUNT = 300;
+/** A token lives 15 minutes, a window half a minute at most. */
+const REFRESH_MS = 5 * 60_000;
+const COLD_HOSTS = 200;

@@ -1,0 +1,19 @@
+/** The kits' network namespace: only loopback is up, every address is local, and so a leak lands on a canary. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+/** Whether this process may make one: root, util-linux and iproute2, and no container that forbids it. */
+export function canIsolate(): boolean {
+  if (process.getuid?.() !== 0) return false;
+  return PROBES.every(([program, ...args]) => spawnSync(program, args, { stdio: 'ignore' }).status === 0);
+}
+
+/** The command that runs `command` inside. */
+export function isolated(dir: string, command: readonly string[]): [program: string, ...args: string[]] {
+  return ['sh', join(dir, 'hostile', 'netns.sh'), ...command];
+}
+
+const PROBES: readonly [string, ...string[]][] = [
+  ['unshare', '-n', '-m', 'true'],
+  ['ip', '-V'],
+];
