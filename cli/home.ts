@@ -5,9 +5,10 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Config, type ListenAddress, readConfig } from '../core-lite/config.ts';
+import { type Config, readConfig } from '../core-lite/config.ts';
 import { recallCluster } from '../core-lite/database/embedded-cluster.ts';
 import { Secret } from '../core-lite/secret.ts';
+import type { ListenAddress } from '../core-lite/setting-kinds.ts';
 import { CommandError } from './command-error.ts';
 import { reachable } from './up/addresses.ts';
 

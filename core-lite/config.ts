@@ -4,28 +4,28 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Fault } from './errors.ts';
-import { type Nat64Prefix, parseNat64Prefixes } from './network/nat64.ts';
-import { type OpenNetwork, parseOpenNetworks } from './network/open-network.ts';
-import { Secret } from './secret.ts';
+import {
+  count,
+  dnsServers,
+  duration,
+  hostNames,
+  httpUrl,
+  type Kind,
+  level,
+  listen,
+  nat64Prefixes,
+  openNetworks,
+  path,
+  postgresUrl,
+  secret,
+} from './setting-kinds.ts';
 import { nearest } from './spelling.ts';
 
-/** Where a service listens. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** A parsed value, or one line on what is wrong with the text. */
-type Parsed<T> = { readonly value: T } | { readonly fault: string };
-
-interface Setting<T> {
+interface Setting<T> extends Kind<T> {
   readonly name: string;
-  readonly type: string;
   /** The default as text; `null` where there is none. */
   readonly fallback: string | null;
   readonly help: string;
-  readonly secret: boolean;
-  readonly parse: (text: string) => Parsed<T>;
 }
 
 /** A setting that may be unset. */
@@ -37,70 +37,6 @@ function optional<T>(name: string, kind: Kind<T>, help: string): Setting<T | und
 function preset<T>(name: string, kind: Kind<T>, fallback: string, help: string): Setting<T> {
   return { name, help, fallback, ...kind };
 }
-
-interface Kind<T> {
-  readonly type: string;
-  readonly secret: boolean;
-  readonly parse: (text: string) => Parsed<T>;
-}
-
-const text: Kind<string> = { type: 'text', secret: false, parse: (value) => ({ value }) };
-const path: Kind<string> = { ...text, type: 'path' };
-const secret: Kind<Secret> = {
-  type: 'secret',
-  secret: true,
-  parse: (value) => ({ value: new Secret(value) }),
-};
-const postgresUrl: Kind<Secret> = {
-  type: 'postgres URL',
-  secret: true,
-  parse: (value) =>
-    /^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? '') && !/%(?![0-9a-f]{2})/i.test(value)
-      ? { value: new Secret(value) }
-      : { fault: 'is not a postgres:// URL (are all signs in its password percent-encoded?)' },
-};
-const httpUrl: Kind<string> = {
-  type: 'http URL',
-  secret: false,
-  parse: (value) =>
-    /^https?:$/.test(URL.parse(value)?.protocol ?? '')
-      ? { value }
-      : { fault: 'is not an http:// or https:// URL' },
-};
-const listen: Kind<ListenAddress> = { type: 'host:port', secret: false, parse: parseListen };
-const duration: Kind<number> = { type: 'duration', secret: false, parse: parseDuration };
-const list: Kind<readonly string[]> = {
-  type: 'list',
-  secret: false,
-  parse: (value) => ({ value: value.split(',').map((entry) => entry.trim()) }),
-};
-const count: Kind<number> = {
-  type: 'number',
-  secret: false,
-  parse: (value) =>
-    /^[1-9]\d{0,5}$/.test(value) ? { value: Number(value) } : { fault: 'is not a number from 1 on' },
-};
-const level: Kind<string> = {
-  type: 'debug|info|warn|error',
-  secret: false,
-  parse: (value) => (/^(debug|info|warn|error)$/.test(value) ? { value } : { fault: 'is not a level' }),
-};
-const openNetworks: Kind<readonly OpenNetwork[]> = {
-  type: 'list of host=cidr',
-  secret: false,
-  parse: (value) => {
-    const { networks, faults } = parseOpenNetworks(value);
-    return faults.length > 0 ? { fault: faults.join('; ') } : { value: networks };
-  },
-};
-const nat64Prefixes: Kind<readonly Nat64Prefix[]> = {
-  type: 'list of prefixes',
-  secret: false,
-  parse: (value) => {
-    const { prefixes, faults } = parseNat64Prefixes(value);
-    return faults.length > 0 ? { fault: faults.join('; ') } : { value: prefixes };
-  },
-};
 
 const HOME = fileURLToPath(new URL('../.sallyport', import.meta.url));
 const SETTINGS = {
@@ -157,9 +93,22 @@ const SETTINGS = {
     '127.0.0.1:4209',
     'egress’s health and metrics',
   ),
+  gatesListen: preset('SALLYPORT_GATES_LISTEN', listen, '127.0.0.1:4100', 'the gates that runs reach'),
+  gatesObserveListen: preset(
+    'SALLYPORT_GATES_OBSERVE_LISTEN',
+    listen,
+    '127.0.0.1:4109',
+    'the gates’ health and metrics',
+  ),
+  gatesHosts: preset(
+    'SALLYPORT_GATES_HOSTS',
+    hostNames,
+    '',
+    'names that the gates answer to besides localhost and their listen address, a list',
+  ),
   dnsServers: optional(
     'SALLYPORT_DNS_SERVERS',
-    list,
+    dnsServers,
     'address[:port], a list; the system’s servers without it',
   ),
   hostsFile: optional(
@@ -179,6 +128,11 @@ const SETTINGS = {
     '',
     'the network’s own NAT64 prefixes: addresses in them are judged by the IPv4 address inside',
   ),
+  extraCa: optional(
+    'SALLYPORT_EXTRA_CA',
+    path,
+    'a PEM file of more roots that origins, providers and tools may be certified by',
+  ),
   feedGrace: preset(
     'SALLYPORT_FEED_GRACE',
     duration,
@@ -186,6 +140,12 @@ const SETTINGS = {
     'how long open connections outlive a lost change feed',
   ),
   tunnelIdle: preset('SALLYPORT_TUNNEL_IDLE', duration, '2h', 'how long a tunnel may stay silent'),
+  streamIdle: preset(
+    'SALLYPORT_STREAM_IDLE',
+    duration,
+    '10m',
+    'how long a model may stay silent in a stream, while it thinks',
+  ),
   drain: preset(
     'SALLYPORT_DRAIN',
     duration,
@@ -271,23 +231,6 @@ function unknownNames(variables: NodeJS.ProcessEnv): string[] {
     .map(([name, close]) => `${name} is not a setting${close ? `, did you mean ${close}?` : ''}`);
 }
 
-function parseListen(value: string): Parsed<ListenAddress> {
-  const match = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):(\d{1,5})$/.exec(value);
-  const port = Number(match?.[2]);
-  if (!match?.[1] || port > 65_535) return { fault: 'is not host:port' };
-  return { value: { host: match[1].replace(/^\[|\]$/g, ''), port } };
-}
-
-function parseDuration(value: string): Parsed<number> {
-  const match = /^(\d{1,6})(ms|s|m|h)$/.exec(value);
-  const unit = UNIT_MS[match?.[2] ?? ''];
-  if (!match || !unit) return { fault: 'is not a duration such as 500ms, 30s, 5m or 2h' };
-  const ms = Number(match[1]) * unit;
-  return ms <= MAX_TIMER_MS ? { value: ms } : { fault: 'is longer than 24 days' };
-}
-
-const MAX_TIMER_MS = 24 * 24 * 3_600_000; // Node's timers that are longer fire at once.
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const ONE_OF_TWO = [
   ['SALLYPORT_MASTER_KEY', 'SALLYPORT_MASTER_KEY_FILE'],
   ['SALLYPORT_MASTER_KEY_PREVIOUS', 'SALLYPORT_MASTER_KEY_PREVIOUS_FILE'],

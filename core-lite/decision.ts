@@ -7,24 +7,25 @@ import type { ApprovalReason, RefusalReason } from './reasons.ts';
 
 export type Verdict = 'allowed' | 'denied' | 'reported';
 
-export class Allow {
+/** @template Reason the closed list of whoever decides: egress's by default */
+export class Allow<Reason extends string = ApprovalReason> {
   // Nominal: a plain object of the same shape does not pass for a decision.
   declare private readonly brand: 'allow';
   readonly verdict: 'allowed' | 'reported';
-  readonly reason: ApprovalReason;
+  readonly reason: Reason;
 
-  constructor(reason: ApprovalReason) {
+  constructor(reason: Reason) {
     this.verdict = reason === 'reported' ? 'reported' : 'allowed';
     this.reason = reason;
   }
 }
 
-export class Deny {
+export class Deny<Reason extends string = RefusalReason> {
   declare private readonly brand: 'deny';
   readonly verdict = 'denied';
-  readonly reason: RefusalReason;
+  readonly reason: Reason;
 
-  constructor(reason: RefusalReason) {
+  constructor(reason: Reason) {
     this.reason = reason;
   }
 }

@@ -7,7 +7,10 @@
 const FAULTS = {
   config_invalid: [500, 'correct the settings named above; `sallyport config` lists every one'],
   home_in_use: [409, 'stop that start first, or set SALLYPORT_HOME to another folder'],
-  port_taken: [500, 'stop what listens there, or set another address'],
+  port_taken: [
+    500,
+    'stop what listens there, or set another address: the SALLYPORT_…_LISTEN of `sallyport config`',
+  ],
   database_unreachable: [503, 'check that the server runs and that DATABASE_URL names it'],
   database_too_new: [500, 'run a newer Sallyport on this database'],
   database_not_migrated: [500, 'run `sallyport migrate` with the owner’s DATABASE_URL'],
@@ -25,8 +28,10 @@ const FAULTS = {
   seal_broken: [500, 'the row was changed outside Sallyport or sealed with another key: put the value again'],
   input_invalid: [400, 'correct the input and send it again'],
   unauthorized: [401, 'send the admin key as `Authorization: Bearer …`'],
+  forbidden: [403, 'use an admin key whose role is full'],
   not_found: [404, 'list what there is to see the names'],
   conflict: [409, 'read the current state and decide again'],
+  run_stale: [409, 'stop this run: start a turn or take its lease again'],
   core_unreachable: [503, 'start it with `npm start`, or set SALLYPORT_CORE_URL'],
   internal: [500, 'look into the service’s log for this id'],
 } as const satisfies Record<string, readonly [number, string]>;

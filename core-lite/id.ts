@@ -10,12 +10,15 @@ export type IdPrefix =
   | 'con'
   | 'crd'
   | 'env'
+  | 'flt'
   | 'ref'
   | 'rep'
   | 'ses'
   | 'tnt'
   | 'tok'
   | 'trn'
+  | 'exc'
+  | 'usg'
   | 'vlt';
 
 /** A new id, for example `env_0199f3a2c4d87e0b9c3f1a2b3c4d5e6f`. */

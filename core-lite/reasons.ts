@@ -54,6 +54,11 @@ export const REFUSALS = {
     text: 'a newer pod has joined the environment of the token',
     remedy: 'get a token for the current pod',
   },
+  run_stale: {
+    status: 407,
+    text: 'the turn of the token is over',
+    remedy: 'start another turn; its lease comes with a fresh token',
+  },
   ip_literal: {
     status: 403,
     text: 'IP addresses are not reached by number',
@@ -70,11 +75,6 @@ export const REFUSALS = {
     text: 'the host is not on the allowlist of the environment',
     remedy: 'have an operator allow the host: sallyport env put',
   },
-  interception_missing: {
-    status: 403,
-    text: 'a secret is bound to this host, and this version cannot put it on',
-    remedy: 'remove the secret from the environment to reach the host without it',
-  },
   address_refused: {
     status: 403,
     text: 'the host resolves to no public address',
@@ -83,8 +83,13 @@ export const REFUSALS = {
   },
   method_refused: {
     status: 405,
-    text: 'only CONNECT is served',
-    remedy: 'use https:// URLs; plain HTTP through the proxy is not served by this version',
+    text: 'this method is not served here',
+    remedy: 'use https:// URLs through the proxy; TRACE and CONNECT are refused inside an interception',
+  },
+  authority_mismatch: {
+    status: 421,
+    text: 'the request names another host than its CONNECT',
+    remedy: 'send one Host, the host of the CONNECT, and the path alone as the target',
   },
   connection_limit: {
     status: 429,
@@ -105,6 +110,21 @@ export const REFUSALS = {
     status: 502,
     text: 'the host could not be reached',
     remedy: 'check that the host serves this port; try again later',
+  },
+  origin_certificate: {
+    status: 502,
+    text: 'the certificate of the host could not be verified',
+    remedy: 'mend the certificate of the host; an operator can trust its CA: SALLYPORT_EXTRA_CA',
+  },
+  origin_failed: {
+    status: 502,
+    text: 'the host broke off, or its answer was not well-formed',
+    remedy: 'try again if the request may be repeated',
+  },
+  injection_failed: {
+    status: 502,
+    text: 'the secret bound to this host could not be put on the request, so nothing was sent',
+    remedy: 'an operator should look at the secrets bound to the host: two may want the same header',
   },
   facts_unavailable: {
     status: 503,
@@ -127,6 +147,7 @@ export const REFUSALS = {
 export const APPROVALS = {
   allowlisted: 'the host is on the allowlist of the environment',
   reported: 'not on the allowlist, let through because the environment only reports',
+  injected: 'the secret bound to the host was put on the request',
 } as const;
 
 /** How an open connection ended. */
@@ -138,7 +159,11 @@ export const ENDINGS = {
   idle: 'nothing was sent for too long',
   environment_gone: 'the environment was deleted',
   host_superseded: 'a newer pod joined the environment',
+  run_stale: 'the turn of its token is over',
   policy_changed: 'the policy of the environment no longer allows it',
+  secret_bound: 'a secret was bound to the host: connections made from now on are intercepted',
+  secret_unbound: 'the last secret bound to the host was taken away',
+  client_tls: 'the client gave up the TLS handshake: does it trust the egress CA?',
   key_revoked: 'the key that signed its token was revoked',
   feed_lost: 'the change feed was lost for longer than SALLYPORT_FEED_GRACE',
   shutting_down: 'the gate was shut down',

@@ -1,7 +1,7 @@
 /** A service that runs in this process, and how one listens. */
 import type { Server } from 'node:net';
-import type { ListenAddress } from './config.ts';
 import { Fault } from './errors.ts';
+import type { ListenAddress } from './setting-kinds.ts';
 
 export interface Service {
   /** Where it listens, for a line to print. */

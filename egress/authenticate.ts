@@ -1,28 +1,20 @@
 /**
  * Stage 2: who asks. The egress token comes as the proxy password, as Bearer, or as the user before an empty password.
- * Size and shape are checked before any key is read. A verified token is remembered by its digest for some seconds,
- * for exactly the keys that verified it; a refused one is never remembered.
+ * Size and shape are checked before any key is read.
  */
-import { hash } from 'node:crypto';
 import type { RefusalReason } from '../core-lite/reasons.ts';
 import type { VerifyingKeys } from '../core-lite/tokens/signing-keys.ts';
-import { type VerifiedToken, verifyToken } from '../core-lite/tokens/verify.ts';
+import { TokenCache } from '../core-lite/tokens/token-cache.ts';
+import type { VerifiedToken } from '../core-lite/tokens/verify.ts';
 
 export type EgressToken = VerifiedToken<'egress'>;
 
-interface Remembered {
-  readonly token: EgressToken;
-  /** Milliseconds since the epoch. */
-  readonly until: number;
-}
-
 export class Authenticator {
-  #keys: VerifyingKeys | null = null;
-  readonly #remembered = new Map<string, Remembered>();
+  readonly #tokens = new TokenCache('egress');
 
   /**
    * @param header the one `Proxy-Authorization` value, if there is one
-   * @param keys the keys that verify now; other keys than last time forget every token
+   * @param keys the keys that verify now
    * @returns the token, or why it is refused; never rejects
    */
   async authenticate(
@@ -32,26 +24,7 @@ export class Authenticator {
   ): Promise<EgressToken | RefusalReason> {
     if (header === undefined) return 'token_missing';
     const text = readCredential(header);
-    if (text === null) return 'token_malformed';
-    if (keys !== this.#keys) {
-      this.#keys = keys;
-      this.#remembered.clear();
-    }
-    const digest = hash('sha256', text, 'base64');
-    const known = this.#remembered.get(digest);
-    if (known && known.until > now.getTime()) return known.token;
-    const verified = await verifyToken('egress', text, keys, now);
-    if (typeof verified !== 'string' && keys === this.#keys) this.#remember(digest, verified, now);
-    return verified;
-  }
-
-  #remember(digest: string, token: EgressToken, now: Date): void {
-    const [oldest] = this.#remembered.keys();
-    if (this.#remembered.size >= MAX_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
-    const until = Math.min(now.getTime() + REMEMBER_MS, token.expiresAt * 1000);
-    // A token that is remembered again must not stand where it stood first, or it would be dropped early.
-    this.#remembered.delete(digest);
-    this.#remembered.set(digest, { token, until });
+    return text === null ? 'token_malformed' : this.#tokens.verify(text, keys, now);
   }
 }
 
@@ -76,6 +49,3 @@ function decodeBase64(text: string): string | null {
 
 /** RFC 9110 11.4: a scheme in any case, spaces, one token68 and nothing behind it. */
 const CREDENTIAL = /^(basic|bearer) +([A-Za-z0-9._~+/-]{1,8192}=*)$/i;
-/** The design allows some seconds; a key change empties it anyway. */
-const REMEMBER_MS = 10_000;
-const MAX_REMEMBERED = 10_000;

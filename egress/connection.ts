@@ -6,6 +6,7 @@ import { makeId } from '../core-lite/id.ts';
 import type { Target } from '../core-lite/network/target.ts';
 import type { EndReason, RefusalReason } from '../core-lite/reasons.ts';
 import type { EgressToken } from './authenticate.ts';
+import type { ConnectionMode } from './decide/connect.ts';
 
 /** Why a connection was stopped: what its client is told if it is not open yet, and what the record says if it is. */
 export interface Stop {
@@ -22,6 +23,8 @@ export class Connection {
   readonly openedAt: Date;
   readonly #abort = new AbortController();
   #stop: Stop | null = null;
+  /** What is done with it once it is open; `null` until its facts are known. */
+  mode: ConnectionMode | null = null;
   /** When it was last found to be allowed, milliseconds since the epoch. */
   judgedAt: number;
 

@@ -3,11 +3,13 @@ import type { ChangeFeed } from '../core-lite/database/changes.ts';
 import { LiveCache } from '../core-lite/database/live-cache.ts';
 import type { Queryable } from '../core-lite/database/pool.ts';
 import { type EnvironmentFacts, loadEnvironmentFacts } from '../core-lite/state/environment.ts';
+import { loadTurnFacts, type TurnFacts } from '../core-lite/state/session.ts';
 import { loadVerifyingKeys, type VerifyingKeys } from '../core-lite/tokens/signing-keys.ts';
 
 export class Facts {
   readonly #keys: LiveCache<VerifyingKeys>;
   readonly #environments: LiveCache<EnvironmentFacts | null>;
+  readonly #turns: LiveCache<TurnFacts | null>;
 
   constructor(db: Queryable, feed: ChangeFeed) {
     this.#keys = new LiveCache(feed, {
@@ -20,6 +22,11 @@ export class Facts {
       load: (id) => loadEnvironmentFacts(db, id),
       maxKeys: MAX_ENVIRONMENTS,
     });
+    this.#turns = new LiveCache(feed, {
+      staleKeys: (change) => (change.kind === 'session' ? change.id : null),
+      load: (id) => loadTurnFacts(db, id),
+      maxKeys: MAX_SESSIONS,
+    });
   }
 
   /** Rejects with Fault `database_unreachable`. */
@@ -31,7 +38,14 @@ export class Facts {
   environment(id: string): Promise<EnvironmentFacts | null> {
     return this.#environments.read(id);
   }
+
+  /** Which turn of a session is active now; `null` where there is no such session. Rejects likewise. */
+  turn(sessionId: string): Promise<TurnFacts | null> {
+    return this.#turns.read(sessionId);
+  }
 }
 
+/** Small; more than run at once behind one replica. */
+const MAX_SESSIONS = 50_000;
 /** A few KiB each; more than a replica serves at once. */
 const MAX_ENVIRONMENTS = 10_000;

@@ -4,56 +4,25 @@
  */
 import type { Socket } from 'node:net';
 import { Allow } from '../core-lite/decision.ts';
-import type { Logger } from '../core-lite/log.ts';
-import type { Address } from '../core-lite/network/address.ts';
-import type { Nat64Prefix } from '../core-lite/network/nat64.ts';
-import type { OpenNetwork } from '../core-lite/network/open-network.ts';
-import type { Resolver } from '../core-lite/network/resolve.ts';
-import { ResolveFailure } from '../core-lite/network/resolve.ts';
-import type { Target } from '../core-lite/network/target.ts';
 import type { RefusalReason } from '../core-lite/reasons.ts';
 import { decideStaleness } from '../core-lite/state/environment.ts';
-import { dial } from './act/dial.ts';
+import { decideTurnStaleness } from '../core-lite/state/session.ts';
 import { tunnel } from './act/tunnel.ts';
-import type { Authenticator, EgressToken } from './authenticate.ts';
+import type { EgressToken } from './authenticate.ts';
 import { Connection, type Stop } from './connection.ts';
-import { decideAddresses } from './decide/address.ts';
-import { decideConnect } from './decide/connect.ts';
-import type { Facts } from './facts.ts';
-import type { Metrics } from './metrics.ts';
-import type { Recorder } from './record.ts';
-import type { Registry } from './registry.ts';
-
-/** What the way works with. */
-export interface Gate {
-  readonly authenticator: Authenticator;
-  readonly facts: Facts;
-  readonly registry: Registry;
-  readonly record: Recorder;
-  readonly resolver: Resolver;
-  readonly openNetworks: readonly OpenNetwork[];
-  readonly nat64Prefixes: readonly Nat64Prefix[];
-  readonly tunnelIdleMs: number;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
-  readonly now: () => Date;
-}
-
-/** A CONNECT that was read: a well-formed target, and where its bytes are. */
-export interface Arrival {
-  readonly socket: Socket;
-  /** What the client sent right behind its head. */
-  readonly head: Buffer;
-  readonly target: Target;
-  readonly credential: string | undefined;
-  readonly source: string;
-}
+import { decideConnect, decideMode } from './decide/connect.ts';
+import type { Arrival, Gate } from './gate.ts';
+import { type InterceptionEnd, serveExchanges } from './handle-exchange.ts';
+import { OriginConnection } from './origin-pool.ts';
+import { type Found, reachForInterception, reachOrigin, type Unreached } from './reach.ts';
 
 /** How the way ended before a tunnel was open. */
 export interface Refused {
   readonly reason: RefusalReason;
   /** The row that says so; `null` where it was only counted. */
   readonly connectionId: string | null;
+  /** A code that says more: of the verifier of certificates. */
+  readonly code?: string;
 }
 
 /** Serves one CONNECT. Resolves when its tunnel has ended, or to why there was none; never rejects. */
@@ -109,12 +78,22 @@ async function decide(gate: Gate, connection: Connection) {
   if (!keys.byKid.has(connection.token.kid)) return 'token_untrusted';
   const stale = decideStaleness(connection.token, facts);
   if (stale || !facts) return stale ?? 'environment_gone';
+  const turn = await decideTurn(gate, connection);
+  if (turn) return turn;
   const { open, recent } = gate.registry.countIn(connection);
   const { network, bindings } = facts;
+  connection.mode = decideMode({ target: connection.target, network, bindings });
   const decision = decideConnect({ target: connection.target, network, bindings, open, recent });
   // Past a limit a row each would be the flood that the limit is there to stop.
   const flood = decision.reason === 'connection_limit' || decision.reason === 'rate_limited';
   return flood ? decision.reason : decision;
+}
+
+/** A token that was minted for a run is worth what its turn is. */
+async function decideTurn(gate: Gate, connection: Connection): Promise<RefusalReason | null> {
+  const { claims } = connection.token;
+  const facts = claims.ses ? await gate.facts.turn(claims.ses).catch(() => undefined) : null;
+  return facts === undefined ? 'facts_unavailable' : decideTurnStaleness(claims, facts);
 }
 
 /** From the committed row on: every way out of here closes it. */
@@ -128,72 +107,70 @@ async function act(
   const leave = () => connection.stop(CLIENT_LEFT);
   if (arrival.socket.destroyed) leave();
   arrival.socket.once('close', leave);
-  const opened = await open(gate, connection, proof, found).catch((error: unknown) => {
+  const reach = connection.mode === 'interception' ? reachForInterception : reachOrigin;
+  const reached = await reach(gate, connection, proof, found).catch((error: unknown) => {
     gate.logger.error({ id: connection.id, err: error }, 'connection failed');
     return UNREADABLE;
   });
   // From here on the tunnel sees by itself how the client leaves.
   arrival.socket.removeListener('close', leave);
-  if ('refusal' in opened) {
-    // Whoever left was not refused. Whoever is refused finds the very word of the answer in the record.
-    const left = connection.stopped === CLIENT_LEFT;
-    const verdict = left ? proof.verdict : 'denied';
-    const reason = left ? CLIENT_LEFT.ending : opened.refusal;
-    gate.record.end(connection, { verdict, reason, ...found, bytesUp: 0, bytesDown: 0 });
-    return { reason: opened.refusal, connectionId: connection.id };
-  }
+  if ('refusal' in reached) return endUnreached(gate, connection, proof, found, reached);
   gate.metrics.setup.observe((gate.now().getTime() - connection.openedAt.getTime()) / 1000);
   arrival.socket.write(ESTABLISHED);
-  const end = await tunnel({
-    client: arrival.socket,
-    head: arrival.head,
-    origin: opened.origin,
-    idleMs: gate.tunnelIdleMs,
-    signal: connection.signal,
-    stopReason: () => connection.stopped?.ending ?? 'client_closed',
-  });
+  const end =
+    reached instanceof OriginConnection
+      ? await intercept(gate, arrival, connection, reached, found)
+      : await passThrough(gate, arrival, connection, reached.socket);
   gate.record.end(connection, { verdict: proof.verdict, ...found, ...end });
   return null;
 }
 
-interface Found {
-  addresses: readonly Address[];
-  address: Address | null;
+function endUnreached(
+  gate: Gate,
+  connection: Connection,
+  proof: Allow,
+  found: Found,
+  { refusal, code }: Unreached,
+): Refused {
+  // Whoever left was not refused. Whoever is refused finds the very word of the answer in the record.
+  const left = connection.stopped === CLIENT_LEFT;
+  const verdict = left ? proof.verdict : 'denied';
+  const reason = left ? CLIENT_LEFT.ending : refusal;
+  gate.record.end(connection, { verdict, reason, ...found, exchanges: 0, bytesUp: 0, bytesDown: 0 });
+  return { reason: refusal, connectionId: connection.id, ...(code ? { code } : {}) };
 }
 
-type Opened = { readonly origin: Socket } | { readonly refusal: RefusalReason };
-
-/** Resolves and dials. After each wait it looks again whether the connection may still go on. */
-async function open(gate: Gate, connection: Connection, proof: Allow, found: Found): Promise<Opened> {
-  const { target, signal } = connection;
-  const early = await recheck(gate, connection);
-  if (early) return early;
-  const addresses = await resolve(gate, connection);
-  if (!addresses) return connection.stopped ?? { refusal: 'resolve_failed' };
-  found.addresses = addresses;
-  const { openNetworks, nat64Prefixes } = gate;
-  const { allowed } = decideAddresses({ target, addresses, openNetworks, nat64Prefixes });
-  if (allowed.length === 0) return { refusal: 'address_refused' };
-  const dialled = await dial(proof, allowed, target.port, signal);
-  if (!dialled) return connection.stopped ?? { refusal: 'connect_failed' };
-  found.address = dialled.address;
-  const late = await recheck(gate, connection);
-  if (!late) return { origin: dialled.socket };
-  dialled.socket.destroy();
-  return late;
+async function passThrough(gate: Gate, arrival: Arrival, connection: Connection, origin: Socket) {
+  const end = await tunnel({
+    client: arrival.socket,
+    head: arrival.head,
+    origin,
+    idleMs: gate.tunnelIdleMs,
+    signal: connection.signal,
+    stopReason: () => connection.stopped?.ending ?? 'client_closed',
+  });
+  return { ...end, exchanges: 0 };
 }
 
-async function resolve(gate: Gate, connection: Connection): Promise<readonly Address[] | null> {
-  try {
-    return await gate.resolver.resolve(connection.target.host, connection.signal);
-  } catch (error) {
-    if (connection.signal.aborted || error instanceof ResolveFailure) return null;
-    throw error;
-  }
-}
-
-async function recheck(gate: Gate, connection: Connection): Promise<Stop | null> {
-  return gate.registry.recheck(connection).catch((): Stop => UNREADABLE);
+async function intercept(
+  gate: Gate,
+  arrival: Arrival,
+  connection: Connection,
+  origin: OriginConnection,
+  found: Found,
+): Promise<InterceptionEnd> {
+  const { socket, head } = arrival;
+  const onAbort = () => socket.destroy();
+  connection.signal.addEventListener('abort', onAbort, { once: true });
+  const secured = connection.signal.aborted
+    ? null
+    : await gate.interceptor.accept(socket, head, connection.target.host);
+  connection.signal.removeEventListener('abort', onAbort);
+  if (secured) return serveExchanges(gate, connection, secured, origin, found);
+  socket.destroy();
+  gate.pool.give(origin);
+  const reason = connection.stopped?.ending ?? 'client_tls';
+  return { reason, exchanges: 0, bytesUp: 0, bytesDown: 0 };
 }
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n';

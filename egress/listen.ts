@@ -8,7 +8,8 @@ import type { Socket } from 'node:net';
 import { parseTarget } from '../core-lite/network/target.ts';
 import type { RefusalReason } from '../core-lite/reasons.ts';
 import { refuse } from './act/refuse.ts';
-import type { Arrival, Refused } from './handle-connect.ts';
+import type { Arrival } from './gate.ts';
+import type { Refused } from './handle-connect.ts';
 
 export interface Handlers {
   /** Serves a CONNECT; resolves to why not, or `null` after its tunnel. Never rejects. */

@@ -1,24 +1,35 @@
 /** Starts egress: the proxy listener, the change feed it lives by, and health and metrics beside it. */
 import type { Server } from 'node:http';
 import { buildObserve } from '../core-lite/api/observe.ts';
-import type { Config, ListenAddress } from '../core-lite/config.ts';
+import type { Config } from '../core-lite/config.ts';
 import { ChangeFeed } from '../core-lite/database/changes.ts';
 import { checkSchema } from '../core-lite/database/migrate.ts';
 import { type Database, openDatabase } from '../core-lite/database/pool.ts';
 import { Fault } from '../core-lite/errors.ts';
 import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
+import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
 import { ConnectionLog } from '../core-lite/record/connection-log.ts';
+import { ExchangeLog } from '../core-lite/record/exchange-log.ts';
+import { reportLosses } from '../core-lite/record/losses.ts';
 import { RefusalCounts } from '../core-lite/record/refusal-counts.ts';
 import type { Secret } from '../core-lite/secret.ts';
 import { boundAddress, type Service, translateListenError } from '../core-lite/service.ts';
+import type { ListenAddress } from '../core-lite/setting-kinds.ts';
+import { openClassKey } from '../core-lite/vault/class-keys.ts';
+import { SecretReader } from '../core-lite/vault/secret-reader.ts';
+import { Interceptor } from './act/intercept.ts';
+import { OriginTls } from './act/secure-origin.ts';
 import { Authenticator } from './authenticate.ts';
+import { openLeaves } from './authority.ts';
 import type { Stop } from './connection.ts';
 import { Facts } from './facts.ts';
-import { type Gate, handleConnect } from './handle-connect.ts';
+import type { Gate } from './gate.ts';
+import { handleConnect } from './handle-connect.ts';
 import { makeListener } from './listen.ts';
 import { makeMetrics } from './metrics.ts';
+import { OriginPool } from './origin-pool.ts';
 import { Recorder } from './record.ts';
 import { Registry } from './registry.ts';
 
@@ -55,24 +66,32 @@ async function serve(
   };
   const replica = makeId('rep');
   const now = (): Date => new Date();
-  const connectionLog = hold(new ConnectionLog(database, replica));
-  const counts = hold(new RefusalCounts(database, replica));
-  const resolver = hold(await openResolver(config));
-  const feed = hold(new ChangeFeed(config.databaseListenUrl ?? url, 'sallyport_egress', replica));
-  const facts = new Facts(database, feed);
-  const registry = hold(new Registry({ feed, facts, graceMs: config.feedGrace, now: Date.now }));
   const metrics = makeMetrics(
     () => registry.size,
     () => feed.live,
   );
+  const losses = reportLosses(log, (rows) => metrics.lost.inc({ rows }), now);
+  const connectionLog = hold(new ConnectionLog(database, replica, losses.of('connections')));
+  const exchanges = hold(new ExchangeLog(database, losses.of('exchanges')));
+  const counts = hold(new RefusalCounts(database, replica, losses.of('refusal_counts')));
+  const resolver = hold(await openResolver(config));
+  const feed = hold(new ChangeFeed(config.databaseListenUrl ?? url, 'sallyport_egress', replica));
+  const facts = new Facts(database, feed);
+  const seal = await openClassKey(database, config, 'egress');
+  const leaves = await openLeaves(database, seal, feed, log);
+  const registry = hold(new Registry({ feed, facts, graceMs: config.feedGrace, now: Date.now }));
   const gate: Gate = {
     authenticator: new Authenticator(),
     facts,
+    secrets: new SecretReader(database, feed, seal),
     registry,
-    record: new Recorder({ log: connectionLog, counts, metrics, logger: log, now }),
+    record: new Recorder({ log: connectionLog, exchanges, counts, metrics, logger: log, now }),
     resolver,
     openNetworks: config.openNetworks,
     nat64Prefixes: config.nat64Prefixes,
+    interceptor: new Interceptor(leaves, now),
+    originTls: new OriginTls(await loadExtraRoots(config.extraCa)),
+    pool: hold(new OriginPool()),
     tunnelIdleMs: config.tunnelIdle,
     metrics,
     logger: log,

@@ -5,6 +5,8 @@ export interface Metrics {
   readonly registry: Registry;
   readonly connections: Counter<'verdict' | 'reason'>;
   readonly refusals: Counter<'reason'>;
+  readonly exchanges: Counter<'reason'>;
+  readonly lost: Counter<'rows'>;
   /** Seconds from the CONNECT to its 200. */
   readonly setup: Histogram;
 }
@@ -29,6 +31,18 @@ export function makeMetrics(open: () => number, feedLive: () => boolean): Metric
       name: 'sallyport_egress_refusals_total',
       help: 'Refusals that are counted, not recorded',
       labelNames: ['reason'],
+      registers: [registry],
+    }),
+    exchanges: new Counter({
+      name: 'sallyport_egress_exchanges_total',
+      help: 'Requests inside interceptions, by what became of them',
+      labelNames: ['reason'],
+      registers: [registry],
+    }),
+    lost: new Counter({
+      name: 'sallyport_egress_lost_rows_total',
+      help: 'Rows of the record that could not be written',
+      labelNames: ['rows'],
       registers: [registry],
     }),
     setup: new Histogram({

@@ -7,6 +7,7 @@ import type { Logger } from '../core-lite/log.ts';
 import type { Address } from '../core-lite/network/address.ts';
 import type { Reason, RefusalReason } from '../core-lite/reasons.ts';
 import type { ConnectionLog } from '../core-lite/record/connection-log.ts';
+import type { ExchangeEntry, ExchangeLog } from '../core-lite/record/exchange-log.ts';
 import type { RefusalCounts } from '../core-lite/record/refusal-counts.ts';
 import type { Connection } from './connection.ts';
 import type { Metrics } from './metrics.ts';
@@ -17,12 +18,15 @@ export interface Ending {
   readonly reason: Reason;
   readonly addresses: readonly Address[];
   readonly address: Address | null;
+  /** Requests inside an interception. */
+  readonly exchanges: number;
   readonly bytesUp: number;
   readonly bytesDown: number;
 }
 
 export interface RecorderOptions {
   readonly log: ConnectionLog;
+  readonly exchanges: ExchangeLog;
   readonly counts: RefusalCounts;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -31,6 +35,8 @@ export interface RecorderOptions {
 
 export class Recorder {
   readonly #options: RecorderOptions;
+  #second = 0;
+  #said = 0;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -59,7 +65,7 @@ export class Recorder {
 
   /** Closes a row that may have been written, of a connection that was not opened because nobody could tell. */
   unopened(connection: Connection): void {
-    const nothing = { addresses: [], address: null, bytesUp: 0, bytesDown: 0 };
+    const nothing = { addresses: [], address: null, exchanges: 0, bytesUp: 0, bytesDown: 0 };
     this.end(connection, { verdict: 'denied', reason: 'record_unavailable', ...nothing });
   }
 
@@ -68,7 +74,7 @@ export class Recorder {
     const at = this.#options.now();
     const durationMs = at.getTime() - connection.openedAt.getTime();
     const addresses = ending.addresses.map((address) => address.text);
-    const { verdict, reason, bytesUp, bytesDown } = ending;
+    const { verdict, reason, exchanges, bytesUp, bytesDown } = ending;
     const address = ending.address?.text ?? null;
     this.#options.log.end({
       connectionId: connection.id,
@@ -80,15 +86,36 @@ export class Recorder {
       bytesUp,
       bytesDown,
       durationMs,
+      exchanges,
     });
-    this.#note(connection, verdict, reason, { address, bytesUp, bytesDown, ms: durationMs });
+    this.#note(connection, verdict, reason, { address, exchanges, bytesUp, bytesDown, ms: durationMs });
+  }
+
+  /** One request inside an interception, when it is over. */
+  exchange(entry: ExchangeEntry): void {
+    this.#options.exchanges.add(entry);
+    this.#options.metrics.exchanges.inc({ reason: entry.reason });
+    const { id, connectionId: connection, method, status, reason, durationMs: ms } = entry;
+    this.#options.logger.info({ id, connection, method, status, reason, ms }, 'exchange');
   }
 
   /** Counts a refusal for which there is no row: nobody to name, or too many to write down. */
   count(source: string, environmentId: string | null, reason: RefusalReason): void {
     this.#options.counts.add(source, environmentId, reason, this.#options.now());
     this.#options.metrics.refusals.inc({ reason });
-    this.#options.logger.debug({ source, environment: environmentId, reason }, 'refused');
+    this.#say(source, environmentId, reason);
+  }
+
+  /** One line a refusal, but not a flood of them: past some in a second only the counts tell. */
+  #say(source: string, environment: string | null, reason: RefusalReason): void {
+    const second = Math.floor(this.#options.now().getTime() / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#said = 0;
+    }
+    this.#said += 1;
+    const level = this.#said <= MAX_REFUSALS_SAID ? 'info' : 'debug';
+    this.#options.logger[level]({ source, environment, reason }, 'refused');
   }
 
   #note(connection: Connection, verdict: Verdict, reason: Reason, more: object = {}): void {
@@ -101,3 +128,6 @@ export class Recorder {
     );
   }
 }
+
+/** Refused tokens come from whoever reaches the port: they must not fill the disk. */
+const MAX_REFUSALS_SAID = 20;

@@ -4,8 +4,9 @@
  */
 import type { ChangeFeed } from '../core-lite/database/changes.ts';
 import { decideStaleness, type EnvironmentFacts } from '../core-lite/state/environment.ts';
+import { decideTurnStaleness, type TurnFacts } from '../core-lite/state/session.ts';
 import type { Connection, Stop } from './connection.ts';
-import { decideStanding } from './decide/connect.ts';
+import { decideMode, decideStanding, type StandingFacts } from './decide/connect.ts';
 import type { Facts } from './facts.ts';
 
 export interface RegistryOptions {
@@ -54,6 +55,7 @@ export class Registry {
       change: (change) => {
         if (change.kind === 'environment') void this.#judgeEnvironment(change.id);
         if (change.kind === 'signing_key') void this.#judgeKeys();
+        if (change.kind === 'session') this.#judgeSession(change.id);
       },
       lost: () => {
         this.#lostAt = options.now();
@@ -117,12 +119,13 @@ export class Registry {
    */
   async recheck(connection: Connection): Promise<Stop | null> {
     if (connection.stopped || this.#isSure(connection)) return connection.stopped;
-    const [keys, facts] = await Promise.all([
+    const [keys, facts, turn] = await Promise.all([
       this.#options.facts.keys(),
       this.#options.facts.environment(connection.environmentId),
+      this.#readTurn(connection),
     ]);
     if (!keys.byKid.has(connection.token.kid)) connection.stop(KEY_REVOKED);
-    this.#judge(connection, facts);
+    this.#judge(connection, facts, turn);
     return connection.stopped;
   }
 
@@ -145,10 +148,28 @@ export class Registry {
   async #judgeEnvironment(id: string): Promise<void> {
     const environment = this.#environments.get(id);
     if (!environment) return;
-    const read = () => this.#options.facts.environment(id);
-    await this.#judgeBy(environment.doubt, read, (facts) => {
-      for (const connection of environment.connections) this.#judge(connection, facts);
+    const read = async () => {
+      const facts = await this.#options.facts.environment(id);
+      const turns = [...environment.connections].map(
+        async (connection) => [connection, await this.#readTurn(connection)] as const,
+      );
+      return { facts, turns: await Promise.all(turns) };
+    };
+    await this.#judgeBy(environment.doubt, read, ({ facts, turns }) => {
+      for (const [connection, turn] of turns) this.#judge(connection, facts, turn);
     });
+  }
+
+  /** A session's turn moved on: what its runs opened is judged with everything else of their environment. */
+  #judgeSession(id: string): void {
+    for (const [environmentId, { connections }] of this.#environments) {
+      const touched = [...connections].some((connection) => connection.token.claims.ses === id);
+      if (touched) void this.#judgeEnvironment(environmentId);
+    }
+  }
+
+  async #readTurn({ token }: Connection): Promise<TurnFacts | null> {
+    return token.claims.ses === undefined ? null : this.#options.facts.turn(token.claims.ses);
   }
 
   async #judgeKeys(): Promise<void> {
@@ -174,20 +195,21 @@ export class Registry {
     if (doubt.attempts === attempt) doubt.since = null;
   }
 
-  #judge(connection: Connection, facts: EnvironmentFacts | null): void {
+  #judge(connection: Connection, facts: EnvironmentFacts | null, turn: TurnFacts | null): void {
     const stale = decideStaleness(connection.token, facts);
     if (stale || !facts) {
       const reason = stale ?? 'environment_gone';
       connection.stop({ refusal: reason, ending: reason });
       return;
     }
-    const decision = decideStanding({
-      target: connection.target,
-      network: facts.network,
-      bindings: facts.bindings,
-    });
-    if (decision.verdict === 'denied')
-      connection.stop({ refusal: decision.reason, ending: 'policy_changed' });
+    const ended = decideTurnStaleness(connection.token.claims, turn);
+    if (ended) {
+      connection.stop({ refusal: ended, ending: ended });
+      return;
+    }
+    const standing = { target: connection.target, network: facts.network, bindings: facts.bindings };
+    const stop = judgeStanding(connection, standing);
+    if (stop) connection.stop(stop);
     else connection.judgedAt = this.#options.now();
   }
 
@@ -217,6 +239,17 @@ export class Registry {
   *#all(): Iterable<Connection> {
     for (const environment of this.#environments.values()) yield* environment.connections;
   }
+}
+
+/** Whether it is still allowed, and to be treated as it is. */
+function judgeStanding(connection: Connection, standing: StandingFacts): Stop | null {
+  const decision = decideStanding(standing);
+  if (decision.verdict === 'denied') return { refusal: decision.reason, ending: 'policy_changed' };
+  const mode = decideMode(standing);
+  // Before its facts are read it has no mode yet: it will take the one that is true then.
+  if (connection.mode === null || mode === connection.mode) return null;
+  const ending = mode === 'interception' ? 'secret_bound' : 'secret_unbound';
+  return { refusal: 'facts_unavailable', ending };
 }
 
 function earliest(moments: readonly (number | null)[]): number | null {

@@ -5,12 +5,12 @@
  */
 import type { Config } from '../../core-lite/config.ts';
 import { classifyAddress } from '../../core-lite/network/address-class.ts';
+import { decideAddresses } from '../../core-lite/network/decide-address.ts';
 import { openResolver } from '../../core-lite/network/open-resolver.ts';
 import { type Binding, parseHostPatterns } from '../../core-lite/network/policy.ts';
 import { ResolveFailure } from '../../core-lite/network/resolve.ts';
 import { formatTarget, parseTarget, type Target } from '../../core-lite/network/target.ts';
 import { APPROVALS, type ApprovalReason, REFUSALS, type RefusalReason } from '../../core-lite/reasons.ts';
-import { decideAddresses } from '../../egress/decide/address.ts';
 import { traceConnect } from '../../egress/decide/connect.ts';
 import { type Api, openApi, path } from '../api.ts';
 import { defineCommand, type Io, wrong } from '../command.ts';

@@ -2,8 +2,9 @@
 import { randomInt } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import type { Config, ListenAddress } from '../../core-lite/config.ts';
+import type { Config } from '../../core-lite/config.ts';
 import { formatAddress, translateListenError } from '../../core-lite/service.ts';
+import type { ListenAddress } from '../../core-lite/setting-kinds.ts';
 import { writePrivately } from './home.ts';
 
 export interface Addresses {

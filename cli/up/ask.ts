@@ -1,7 +1,7 @@
 /** One HTTP call to a service of our own on this machine: it follows no proxy setting of the user's. */
 import { Agent, request } from 'node:http';
-import type { ListenAddress } from '../../core-lite/config.ts';
 import type { Secret } from '../../core-lite/secret.ts';
+import type { ListenAddress } from '../../core-lite/setting-kinds.ts';
 import { reachable } from './addresses.ts';
 
 export interface Question {

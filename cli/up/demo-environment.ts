@@ -2,9 +2,10 @@
  * The environment `demo`, made through the admin API like any other. One that is there is the user's: only the demo's
  * own entry in its allowlist follows the demo's port.
  */
-import type { ListenAddress } from '../../core-lite/config.ts';
+
 import { Fault } from '../../core-lite/errors.ts';
 import type { Secret } from '../../core-lite/secret.ts';
+import type { ListenAddress } from '../../core-lite/setting-kinds.ts';
 import { type Answer, ask } from './ask.ts';
 import type { Demo } from './demo.ts';
 

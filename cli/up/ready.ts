@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ListenAddress } from '../../core-lite/config.ts';
+import type { ListenAddress } from '../../core-lite/setting-kinds.ts';
 import { type Addresses, reachable } from './addresses.ts';
 import { ask } from './ask.ts';
 import type { HomeFiles } from './home.ts';

@@ -7,6 +7,7 @@ import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
 import {
   type FastifyError,
   type FastifyInstance,
+  type FastifyPluginAsync,
   type FastifyReply,
   type FastifyRequest,
   fastify,
@@ -14,15 +15,22 @@ import {
 import { Fault } from '../errors.ts';
 import { makeId } from '../id.ts';
 import type { Logger } from '../log.ts';
-import { Secret } from '../secret.ts';
-import { findAdmin } from '../state/admin.ts';
 import { VERSION } from '../version.ts';
 import { adminEventRoutes } from './admin-events.ts';
+import { adminKeyRoutes } from './admin-keys.ts';
+import { authenticateAdmin } from './authenticate.ts';
+import { cancelRoutes } from './cancel.ts';
 import { connectionRoutes } from './connections.ts';
 import type { CoreContext, Routes } from './context.ts';
 import { environmentRoutes } from './environments.ts';
+import { exchangeRoutes } from './exchanges.ts';
+import { leaseRoutes } from './leases.ts';
+import { modelRoutes } from './models.ts';
 import { publicRoutes } from './public.ts';
+import { sessionRoutes } from './sessions.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
+import { turnRoutes } from './turns.ts';
+import { usageRoutes } from './usage.ts';
 import { vaultRoutes } from './vaults.ts';
 
 export async function buildApp(context: CoreContext, log: Logger): Promise<FastifyInstance> {
@@ -30,7 +38,7 @@ export async function buildApp(context: CoreContext, log: Logger): Promise<Fasti
     bodyLimit: MAX_BODY_BYTES,
     requestIdHeader: false,
     forceCloseConnections: true,
-    routerOptions: { caseSensitive: true, ignoreTrailingSlash: false },
+    routerOptions: { caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: 4_096 },
   });
   app.setValidatorCompiler(TypeBoxValidatorCompiler);
   app.decorateRequest('actor');
@@ -43,21 +51,23 @@ export async function buildApp(context: CoreContext, log: Logger): Promise<Fasti
   await app.register(swagger, { openapi: OPENAPI });
   await app.register(publicRoutes(context));
   await app.register(
-    async (admin) => {
-      admin.addHook('onRequest', async (request) => authenticate(context, request));
-      admin.addHook('preValidation', refuseUnasked);
-      for (const routes of ADMIN_ROUTES) await admin.register(routes(context));
+    async (routes) => {
+      routes.addHook('preValidation', refuseUnasked);
+      routes.addHook('preValidation', refuseHalfCharacters);
+      await routes.register(adminRoutes(context));
+      await routes.register(cancelRoutes(context));
     },
     { prefix: '/v1' },
   );
   return app;
 }
 
-async function authenticate(context: CoreContext, request: FastifyRequest): Promise<void> {
-  const match = /^Bearer (\S{1,200})$/i.exec(request.headers.authorization ?? '');
-  const actor = match?.[1] ? await findAdmin(context.database, new Secret(match[1])) : null;
-  if (!actor) throw new Fault('unauthorized', 'no admin key was sent, or it is not one of this installation');
-  request.actor = actor;
+/** Every route that only an admin key opens. */
+function adminRoutes(context: CoreContext): FastifyPluginAsync {
+  return async (admin) => {
+    admin.addHook('onRequest', (request) => authenticateAdmin(context, request));
+    for (const routes of ADMIN_ROUTES) await admin.register(routes(context));
+  };
 }
 
 /** A body or a query that the route does not have: a field that is silently dropped was meant by somebody. */
@@ -73,6 +83,18 @@ async function refuseUnasked(request: FastifyRequest): Promise<void> {
   }
 }
 
+/** Half a surrogate pair is stored as another character: two names would become one. */
+async function refuseHalfCharacters({ body }: FastifyRequest): Promise<void> {
+  if (body === undefined || body === null || isWellFormed(body)) return;
+  throw new Fault('input_invalid', 'a text in the body has half a character (a lone surrogate)');
+}
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, part]) => name.isWellFormed() && isWellFormed(part));
+}
+
 function answerError(
   error: FastifyError,
   request: FastifyRequest,
@@ -85,7 +107,7 @@ function answerError(
   if (error.statusCode && error.statusCode < 500) {
     return reply.code(error.statusCode).send({ error: { code: 'input_invalid', message: error.message } });
   }
-  const id = makeId('aev');
+  const id = makeId('flt');
   log.error({ id, method: request.method, route: request.routeOptions.url, err: error }, 'call failed');
   return sendFault(reply, new Fault('internal', `something went wrong on our side (${id})`));
 }
@@ -98,8 +120,9 @@ function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
 function describeValidation(error: FastifyError): string {
   const first = error.validation?.[0];
   const where = `${error.validationContext ?? 'input'}${first?.instancePath ?? ''}`;
-  const names = (first?.params as { additionalProperties?: string[] } | undefined)?.additionalProperties;
-  return `${where} ${first?.message ?? 'is malformed'}${names ? `: ${names.join(', ')}` : ''}`;
+  // An unknown field fails against the schema that admits nothing.
+  if (first?.message === 'schema is false') return `${where} is not a field of this route`;
+  return `${where} ${first?.message ?? 'is malformed'}`;
 }
 
 function logCall(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
@@ -117,12 +140,24 @@ const ADMIN_ROUTES: readonly Routes[] = [
   vaultRoutes,
   signingKeyRoutes,
   connectionRoutes,
+  exchangeRoutes,
   adminEventRoutes,
+  adminKeyRoutes,
+  sessionRoutes,
+  turnRoutes,
+  leaseRoutes,
+  modelRoutes,
+  usageRoutes,
 ];
 const MAX_BODY_BYTES = 256 * 1024;
 const OPENAPI = {
   openapi: '3.1.0',
   info: { title: 'Sallyport core', description: 'The operator’s API', version: VERSION },
-  components: { securitySchemes: { adminKey: { type: 'http' as const, scheme: 'bearer' } } },
+  components: {
+    securitySchemes: {
+      adminKey: { type: 'http' as const, scheme: 'bearer' },
+      runToken: { type: 'http' as const, scheme: 'bearer', bearerFormat: 'JWT' },
+    },
+  },
   security: [{ adminKey: [] }],
 };

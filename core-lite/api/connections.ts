@@ -1,10 +1,9 @@
 /** The record, for reading: connections and counted refusals. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from 'typebox';
-import { Fault } from '../errors.ts';
 import { type ConnectionFilter, listConnections, listRefusalCounts } from '../record/connection-reader.ts';
 import type { CoreContext } from './context.ts';
-import { Limit, Moment, nullable, Texts } from './schemas.ts';
+import { Limit, Moment, nullable, parseMoment, Texts, TurnId } from './schemas.ts';
 
 export function connectionRoutes({ database, now }: CoreContext): FastifyPluginAsyncTypebox {
   return async (app) => {
@@ -32,11 +31,7 @@ function readFilter(query: Static<typeof Filter>): ConnectionFilter {
 }
 
 function readMoment(name: string, text: string | undefined): Date | undefined {
-  if (text === undefined) return undefined;
-  const moment = new Date(text);
-  if (Number.isNaN(moment.getTime()))
-    throw new Fault('input_invalid', `${name} is not a time such as 2026-01-31T12:00:00Z`);
-  return moment;
+  return text === undefined ? undefined : parseMoment(name, text);
 }
 
 const HOUR_MS = 3_600_000;
@@ -48,6 +43,7 @@ const Filter = Type.Object(
     verdict: Type.Optional(
       Type.Union([Type.Literal('allowed'), Type.Literal('denied'), Type.Literal('reported')]),
     ),
+    turn: Type.Optional(TurnId),
     since: Type.Optional(Type.String({ maxLength: 40 })),
     before: Type.Optional(ConnectionId),
     after: Type.Optional(ConnectionId),
@@ -83,6 +79,7 @@ const ConnectionRow = Type.Object({
       bytesUp: Type.Integer(),
       bytesDown: Type.Integer(),
       durationMs: Type.Integer(),
+      exchanges: Type.Integer(),
     }),
   ),
 });

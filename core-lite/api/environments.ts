@@ -12,6 +12,7 @@ import {
 } from '../state/environment-store.ts';
 import { mintToken } from '../tokens/mint.ts';
 import { loadSigningKey } from '../tokens/signing-keys.ts';
+import { loadPodVariables } from '../vault/pod-variables.ts';
 import type { CoreContext } from './context.ts';
 import { HostText, Moment, Name, Nothing, nullable, Texts } from './schemas.ts';
 
@@ -66,6 +67,22 @@ export function environmentRoutes(context: CoreContext): FastifyPluginAsyncTypeb
       async (request, reply) =>
         reply.code(201).send(await mintEgressToken(context, request.actor, request.params.name)),
     );
+
+    app.get(
+      '/environments/:name/pod-variables',
+      {
+        schema: {
+          params: ByName,
+          response: { 200: PodVariablesAnswer },
+          description:
+            'What a workload gets: the variables that hold a sentinel, and plain ones with their value.',
+        },
+      },
+      async (request) => {
+        const { id } = await findEnvironment(database, request.params.name);
+        return loadPodVariables(database, context.seals.signing, id);
+      },
+    );
   };
 }
 
@@ -117,6 +134,13 @@ const Environment = Type.Object({
   podUid: nullable(Type.String()),
   createdAt: Moment,
   updatedAt: Moment,
+});
+const PodVariablesAnswer = Type.Object({
+  sentinels: Texts,
+  plain: Type.Unsafe<Readonly<Record<string, string>>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+  }),
 });
 const Token = Type.Object({ token: Type.String(), tokenId: Type.String(), expiresAt: Moment });
 

@@ -4,7 +4,7 @@
  * cannot take its role is refused by the server, so nothing ever runs with more rights than its service has.
  */
 import pg from 'pg';
-import { Fault, isFault } from '../errors.ts';
+import { Fault, type FaultCode, isFault } from '../errors.ts';
 import type { Secret } from '../secret.ts';
 
 export type Role = 'sallyport_core' | 'sallyport_gates' | 'sallyport_egress';
@@ -72,14 +72,8 @@ function splitUrl(text: string): { connectionString: string; login: string; opti
 function translateDatabaseError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const code = (error as { code?: unknown }).code;
-  if (code === '42501' || code === '28000' || code === '22023') {
-    return new Fault('database_rights', 'the database login may not do this', error);
-  }
-  if (code === '28P01')
-    return new Fault('database_unreachable', 'the database refuses the user or password', error);
-  if (code === '3D000') return new Fault('database_unreachable', 'there is no database of that name', error);
-  if (code === '28P01') return new Fault('database_unreachable', 'the database refuses the login', error);
-  if (code === '3D000') return new Fault('database_unreachable', 'there is no such database', error);
+  const known = KNOWN_STATES[String(code)];
+  if (known) return new Fault(...known, error);
   if (CONFLICT_STATES.test(String(code))) {
     return new Fault('conflict', 'another change at the same time came first', error);
   }
@@ -133,5 +127,13 @@ const QUERY_TIMEOUT_MS = 5_000;
 const UNREACHABLE_STATES = /^(08...|57P0[1-5]|53300|25006)$/;
 /** SQLSTATE: a unique or foreign key that another transaction broke, serialization failure, deadlock. */
 const CONFLICT_STATES = /^(23503|23505|40001|40P01)$/;
-/** SQLSTATE: a NUL or half a character, in a text or in JSON. */
+/** SQLSTATE: a NUL, or in JSON half a character. */
 const UNFIT_STATES = /^(22021|22P02|22P05)$/;
+const KNOWN_STATES: Readonly<Record<string, readonly [FaultCode, string]>> = {
+  '42501': ['database_rights', 'the database login may not do this'],
+  // A role that is not there yet cannot be taken: it is made by the migration.
+  '22023': ['database_not_migrated', 'the database server has not the role of this service yet'],
+  '28000': ['database_unreachable', 'the database refuses the user'],
+  '28P01': ['database_unreachable', 'the database refuses the user or password'],
+  '3D000': ['database_unreachable', 'there is no database of that name'],
+};

@@ -43,7 +43,7 @@ export function roleSql(login: string, missing: readonly Role[] = ROLES): string
     ...missing.map((role) => `CREATE ROLE ${role} NOLOGIN`),
     `GRANT ${ROLES.join(', ')} TO ${login}`,
   ];
-  return statements.map((statement) => `${statement};`).join(' ');
+  return statements.join('; ');
 }
 
 /** Roles are the whole server's: a migration of another database of it may make the same one at this moment. */

@@ -12,7 +12,7 @@ export type SpecialClass = (typeof SPECIAL_BLOCKS)[number][1];
 export type AddressClass = 'public' | SpecialClass;
 
 /**
- * @param nat64Prefixes those of the operator's own NAT64 (SALLYPORT_NAT64_PREFIX). An address inside one is judged by
+ * @param nat64Prefixes those of the operator's own NAT64 (SALLYPORT_NAT64_PREFIXES). An address inside one is judged by
  * the IPv4 address it stands for. The well-known prefix counts only if it is named: without a NAT64 nobody can tell
  * where such an address leads.
  */

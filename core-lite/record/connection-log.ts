@@ -38,13 +38,16 @@ export interface ConnectionEnded {
   readonly bytesUp: number;
   readonly bytesDown: number;
   readonly durationMs: number;
+  /** Requests inside an interception; 0 for a tunnel. */
+  readonly exchanges: number;
 }
 
 export class ConnectionLog {
   readonly #opens: GroupCommit<ConnectionOpened>;
   readonly #ends: WriteBehind<ConnectionEnded>;
 
-  constructor(db: Queryable, replica: string) {
+  /** @param onDrop told of each end that is lost */
+  constructor(db: Queryable, replica: string, onDrop: (error: unknown) => void) {
     this.#opens = new GroupCommit({
       write: (rows) => insertOpens(db, replica, rows),
       maxBatch: MAX_BATCH,
@@ -55,6 +58,7 @@ export class ConnectionLog {
       maxBatch: MAX_BATCH,
       maxHeld: MAX_HELD,
       retryMs: RETRY_MS,
+      onDrop,
     });
   }
 
@@ -105,6 +109,7 @@ async function insertEnds(db: Queryable, rows: readonly ConnectionEnded[]): Prom
     rows.map((row) => row.bytesUp),
     rows.map((row) => row.bytesDown),
     rows.map((row) => Math.round(row.durationMs)),
+    rows.map((row) => row.exchanges),
   ]);
 }
 
@@ -115,10 +120,11 @@ const INSERT_OPENS = `
     $9::text[], $10::text[], $11::int[], $12::text[], $13::text[])`;
 // A batch whose answer was lost is sent again: what is there already stays.
 const INSERT_ENDS = `
-  INSERT INTO connection_ends (connection_id, at, verdict, reason, addresses, address, bytes_up, bytes_down, duration_ms)
-  SELECT id, at, verdict, reason, string_to_array(addresses, ' '), address, up, down, ms
+  INSERT INTO connection_ends (connection_id, at, verdict, reason, addresses, address, bytes_up, bytes_down, duration_ms,
+    exchanges)
+  SELECT id, at, verdict, reason, string_to_array(addresses, ' '), address, up, down, ms, exchanges
     FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
-      $8::bigint[], $9::bigint[]) AS t(id, at, verdict, reason, addresses, address, up, down, ms)
+      $8::bigint[], $9::bigint[], $10::int[]) AS t(id, at, verdict, reason, addresses, address, up, down, ms, exchanges)
   ON CONFLICT DO NOTHING`;
 /** A batch of 500 costs a quarter of the CPU a row of one of 20; more gains little. */
 const MAX_BATCH = 500;

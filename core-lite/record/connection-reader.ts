@@ -8,6 +8,8 @@ export interface ConnectionFilter {
   /** The exact host, or `*.suffix`. */
   readonly host?: string;
   readonly verdict?: Verdict;
+  /** The turn that the connection's token proved. */
+  readonly turn?: string;
   readonly since?: Date;
   /** Only rows older than this id: the next page. */
   readonly before?: string;
@@ -45,6 +47,8 @@ interface ConnectionRecordEnd {
   readonly bytesUp: number;
   readonly bytesDown: number;
   readonly durationMs: number;
+  /** Requests inside an interception; 0 for a tunnel. */
+  readonly exchanges: number;
 }
 
 /** A minute's refusals of one source. */
@@ -72,6 +76,7 @@ export function listConnections(db: Queryable, filter: ConnectionFilter): Promis
     add((p) => `right(c.host, length(${p})) = ${p} AND length(c.host) > length(${p})`, filter.host.slice(1));
   } else add((p) => `c.host = ${p}`, filter.host);
   add((p) => `COALESCE(e.verdict, c.verdict) = ${p}`, filter.verdict);
+  add((p) => `c.turn_id = ${p}`, filter.turn);
   add((p) => `c.at >= ${p}`, filter.since);
   add((p) => `c.id < ${p}`, filter.before);
   add((p) => `c.id > ${p}`, filter.after);
@@ -100,9 +105,10 @@ const SELECT = `
     c.token_id AS "tokenId", c.pod_uid AS "podUid", c.session_id AS "sessionId", c.turn_id AS "turnId", c.replica,
     c.source, c.host, c.port, COALESCE(e.verdict, c.verdict) AS verdict,
     CASE WHEN e.verdict = 'denied' THEN e.reason ELSE c.reason END AS reason,
-    CASE WHEN e.connection_id IS NOT NULL THEN json_build_object('at', e.at, 'reason', e.reason,
+    CASE WHEN e.connection_id IS NOT NULL THEN json_build_object('at',
+      to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'reason', e.reason,
       'addresses', e.addresses, 'address', e.address, 'bytesUp', e.bytes_up, 'bytesDown', e.bytes_down,
-      'durationMs', e.duration_ms) END AS "end"
+      'durationMs', e.duration_ms, 'exchanges', e.exchanges) END AS "end"
   FROM connections c
     LEFT JOIN connection_ends e ON e.connection_id = c.id
     LEFT JOIN environments n ON n.id = c.environment_id`;

@@ -40,7 +40,7 @@ export class GroupCommit<Row> {
   }
 
   async #fly(): Promise<void> {
-    // One turn of the loop, so that rows which arrive together go together.
+    // Rows that are added in one go share the first batch.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, this.#options.maxBatch);

@@ -1,6 +1,7 @@
 /**
  * Refusals that are counted instead of recorded: nobody can be named for a refused token, and a row for each would let
- * anyone flood the record. One count a minute, source and reason.
+ * anyone flood the record. A row counts a source's refusals of one reason in one minute, as far as they are known when
+ * it is written; whoever reads adds them up.
  */
 import type { Queryable } from '../database/pool.ts';
 import { makeId } from '../id.ts';
@@ -21,12 +22,14 @@ export class RefusalCounts {
   readonly #timer: NodeJS.Timeout;
   #counting = new Map<string, RefusalCount>();
 
-  constructor(db: Queryable, replica: string) {
+  /** @param onDrop told of each count that is lost */
+  constructor(db: Queryable, replica: string, onDrop: (error: unknown) => void) {
     this.#rows = new WriteBehind({
       write: (rows) => insertCounts(db, replica, rows),
       maxBatch: 500,
       maxHeld: 10_000,
       retryMs: 1_000,
+      onDrop,
     });
     this.#timer = setInterval(() => this.#flush(), FLUSH_MS);
     this.#timer.unref();

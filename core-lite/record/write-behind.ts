@@ -12,6 +12,8 @@ export interface WriteBehindOptions<Row> {
   readonly maxHeld: number;
   /** Pause after a failure, milliseconds. */
   readonly retryMs: number;
+  /** Told of each row that is lost: with what the database said to it, or `null` where it did not fit. */
+  readonly onDrop: (error: unknown) => void;
 }
 
 export class WriteBehind<Row> {
@@ -36,7 +38,7 @@ export class WriteBehind<Row> {
 
   add(row: Row): void {
     if (this.#held.length >= this.#options.maxHeld) {
-      this.#dropped += 1;
+      this.#drop(null);
       return;
     }
     this.#held.push(row);
@@ -63,7 +65,7 @@ export class WriteBehind<Row> {
       if (error === null) {
         this.#held = this.#held.slice(batch.length);
         this.#batch = this.#options.maxBatch;
-      } else if (!isFault(error)) this.#narrow(batch.length);
+      } else if (isRefused(error)) this.#narrow(batch.length, error);
       else if (closing) break;
       else await this.#pause(this.#options.retryMs);
     }
@@ -71,14 +73,19 @@ export class WriteBehind<Row> {
   }
 
   /** The database answers, but not to these rows: halves find the one, and it must not hold up the others. */
-  #narrow(tried: number): void {
+  #narrow(tried: number, error: unknown): void {
     if (tried > 1) {
       this.#batch = Math.ceil(tried / 2);
       return;
     }
     this.#held = this.#held.slice(1);
-    this.#dropped += 1;
+    this.#drop(error);
     this.#batch = this.#options.maxBatch;
+  }
+
+  #drop(error: unknown): void {
+    this.#dropped += 1;
+    this.#options.onDrop(error);
   }
 
   #pause(ms: number): Promise<void> {
@@ -95,5 +102,11 @@ export class WriteBehind<Row> {
   }
 }
 
-/** Rows that come within a moment share a statement; nobody waits for them. */
-const GATHER_MS = 20;
+/** Whether the database refuses what the rows hold (SQLSTATE classes 22 and 23). All else is its trouble, and passes. */
+function isRefused(error: unknown): boolean {
+  if (isFault(error)) return error.code === 'input_invalid';
+  return /^2[23]/.test(String((error as { code?: unknown } | null)?.code));
+}
+
+/** Rows that come within a moment share a statement, milliseconds: many small batches cost more than few large ones. */
+const GATHER_MS = 50;

@@ -12,6 +12,13 @@ export interface Actor {
   readonly id: string;
 }
 
+export type AdminRole = 'full' | 'read_only';
+
+/** The actor of an admin key. */
+export interface Admin extends Actor {
+  readonly role: AdminRole;
+}
+
 export interface AdminEvent {
   /** noun and verb, for example `environment.put` */
   readonly action: string;
@@ -27,38 +34,55 @@ export interface AdminEventRow extends AdminEvent {
   readonly actor: string;
 }
 
-/** Makes an admin key. @returns the key; it cannot be read again */
+/** Makes an admin key that may do everything. @returns the key; it cannot be read again */
 export async function makeAdminKey(tx: Queryable, name: string): Promise<Secret> {
+  return (await insertAdminKey(tx, name, 'full')).key;
+}
+
+/** Makes an admin key of this role. @returns its id, and the key, which cannot be read again */
+export async function insertAdminKey(
+  tx: Queryable,
+  name: string,
+  role: AdminRole,
+): Promise<{ readonly id: string; readonly key: Secret }> {
+  const id = makeId('adk');
   const key = new Secret(`${KEY_PREFIX}${randomBytes(32).toString('base64url')}`);
-  await tx.query('INSERT INTO admin_keys (id, name, hash) VALUES ($1, $2, $3)', [
-    makeId('adk'),
+  await tx.query('INSERT INTO admin_keys (id, name, role, hash) VALUES ($1, $2, $3, $4)', [
+    id,
     name,
+    role,
     hash(key),
   ]);
-  return key;
+  return { id, key };
 }
 
 /** The actor of this key, or `null`. */
-export async function findAdmin(db: Queryable, key: Secret): Promise<Actor | null> {
+export async function findAdmin(db: Queryable, key: Secret): Promise<Admin | null> {
   if (!KEY_SHAPE.test(key.reveal())) return null;
-  const [row] = await db.query<Actor>('SELECT id FROM admin_keys WHERE hash = $1 AND revoked_at IS NULL', [
-    hash(key),
-  ]);
+  const [row] = await db.query<Admin>(
+    'SELECT id, role FROM admin_keys WHERE hash = $1 AND revoked_at IS NULL',
+    [hash(key)],
+  );
   return row ?? null;
 }
 
-/** Makes a change and its event in one transaction: neither stands without the other. */
+/**
+ * Makes a change and its event in one transaction: neither stands without the other. No event: nothing was changed,
+ * because it was so already.
+ */
 export function changeAsAdmin<T>(
   database: Database,
   actor: Actor,
-  change: (tx: Queryable) => Promise<{ result: T; event: AdminEvent }>,
+  change: (tx: Queryable) => Promise<{ result: T; event: AdminEvent | null }>,
 ): Promise<T> {
   return database.transaction(async (tx) => {
     const { result, event } = await change(tx);
-    await tx.query(
-      'INSERT INTO admin_events (id, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)',
-      [makeId('aev'), actor.id, event.action, event.subject, event.detail],
-    );
+    if (event) {
+      await tx.query(
+        'INSERT INTO admin_events (id, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5)',
+        [makeId('aev'), actor.id, event.action, event.subject, event.detail],
+      );
+    }
     return result;
   });
 }

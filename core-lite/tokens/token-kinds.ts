@@ -19,7 +19,7 @@ interface KindRule {
 }
 
 /** Claims by kind, as they stand in the token. */
-interface RunClaims {
+export interface RunClaims {
   readonly sub: string;
   readonly trn: string;
   readonly agt: string;
@@ -30,7 +30,7 @@ interface HostClaims {
   readonly hep: number;
   readonly pod: string;
 }
-interface EgressClaims extends HostClaims {
+export interface EgressClaims extends HostClaims {
   readonly ses?: string;
   readonly trn?: string;
 }

@@ -63,7 +63,7 @@ export async function rewrapClassKeys(tx: Queryable, keys: MasterKeys): Promise<
   return stale.length;
 }
 
-/** A class key as the one line that `SALLYPORT_CLASS_KEY_FILE` reads. */
+/** A class key as a line of `SALLYPORT_CLASS_KEY_FILE`, which may hold several: core needs all three. */
 export function exportClassKey(keyClass: KeyClass, key: SealKey): Secret {
   return new Secret(`${keyClass} ${key.id} ${key.export().reveal()}`);
 }
@@ -82,9 +82,10 @@ async function loadClassKeyFile(file: string, keyClass: KeyClass): Promise<SealK
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new Fault('class_key_missing', `the class key file ${file} cannot be read`, error);
   });
-  const [name, id, encoded] = text.trim().split(' ');
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${keyClass} `));
+  const [, id, encoded] = (line ?? '').trim().split(' ');
   const bytes = parseKeyBytes(encoded ?? '');
-  if (name !== keyClass || !bytes || !/^[0-9a-f]{8}$/.test(id ?? '')) {
+  if (!bytes || !/^[0-9a-f]{8}$/.test(id ?? '')) {
     throw new Fault('class_key_missing', `the file ${file} holds no class key "${keyClass}"`);
   }
   return new SealKey(id as string, bytes);

@@ -134,7 +134,7 @@ export async function rotateCredential(
   return findCredential(tx, vault, name);
 }
 
-/** Rejects with Fault `not_found`, or `conflict` while an environment is bound to it. */
+/** Rejects with Fault `not_found`, or `conflict` while an environment is bound to it or a model is called with it. */
 export async function removeCredential(tx: Queryable, vault: string, name: string): Promise<void> {
   const { id } = await findCredential(tx, vault, name);
   const bound = await tx.query<{ name: string }>(
@@ -145,6 +145,17 @@ export async function removeCredential(tx: Queryable, vault: string, name: strin
   if (bound.length > 0) {
     const names = bound.map((row) => row.name).join(', ');
     throw new Fault('conflict', `${vault}/${name} is bound to ${names}: take it out of there first`);
+  }
+  const models = await tx.query<{ name: string }>(
+    'SELECT name FROM models WHERE credential_id = $1 ORDER BY name',
+    [id],
+  );
+  if (models.length > 0) {
+    const names = models.map((row) => row.name).join(', ');
+    throw new Fault(
+      'conflict',
+      `${vault}/${name} is the credential of the model ${names}: give it another first`,
+    );
   }
   await tx.query('DELETE FROM environment_credentials WHERE credential_id = $1', [id]);
   await tx.query('DELETE FROM credentials WHERE id = $1', [id]);

@@ -17,7 +17,7 @@ export const CREDENTIAL_KINDS = [
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /** How an environment secret is put on a request. `{}` in the format stands for the secret. */
-interface Placement {
+export interface Placement {
   readonly header: string;
   readonly format: string;
 }
@@ -177,7 +177,7 @@ function invalid(what: string): Fault {
 }
 
 /** What stands in the pod where a secret would. */
-const SENTINEL = 'sallyport-managed';
+export const SENTINEL = 'sallyport-managed';
 const DEFAULT_PLACEMENT: Placement = { header: 'authorization', format: 'Bearer {}' };
 const SECRET_PARTS: Readonly<
   Record<CredentialKind, { required: readonly string[]; optional: readonly string[] }>

@@ -1,5 +1,5 @@
 /**
- * The master key: 32 random bytes in base64, in a setting or in a file that only its owner can read. It wraps the
+ * The master key: 32 random bytes in base64, in a setting or in a file that only its owner should read. It wraps the
  * class keys and nothing else, so rotating it re-wraps three rows and touches no secret.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -18,8 +18,12 @@ export interface MasterKeys {
 /** Rejects with Fault `master_key_missing` (a file that cannot be read) or `master_key_wrong` (not a key). */
 export async function loadMasterKeys(config: Config): Promise<MasterKeys> {
   return {
-    current: await loadKey(config.masterKey?.reveal(), config.masterKeyFile),
-    previous: await loadKey(config.masterKeyPrevious?.reveal(), config.masterKeyPreviousFile),
+    current: await loadKey('SALLYPORT_MASTER_KEY', config.masterKey?.reveal(), config.masterKeyFile),
+    previous: await loadKey(
+      'SALLYPORT_MASTER_KEY_PREVIOUS',
+      config.masterKeyPrevious?.reveal(),
+      config.masterKeyPreviousFile,
+    ),
   };
 }
 
@@ -30,12 +34,16 @@ export async function makeMasterKeyFile(file: string): Promise<SealKey> {
   return masterKey(bytes);
 }
 
-async function loadKey(text: string | undefined, file: string | undefined): Promise<SealKey | null> {
+async function loadKey(
+  setting: string,
+  text: string | undefined,
+  file: string | undefined,
+): Promise<SealKey | null> {
   if (text === undefined && file === undefined) return null;
   const found = text ?? (await readKeyFile(file as string));
   const bytes = parseKeyBytes(found);
   if (!bytes) {
-    const where = text === undefined ? `the file ${file}` : 'SALLYPORT_MASTER_KEY';
+    const where = text === undefined ? `the file ${file}` : setting;
     throw new Fault('master_key_wrong', `${where} does not hold 32 bytes in base64`);
   }
   return masterKey(bytes);

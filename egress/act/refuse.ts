@@ -12,6 +12,8 @@ export interface RefusalAnswer {
   readonly connectionId: string | null;
   /** Whether the client may ask again on this connection. */
   readonly keepAlive: boolean;
+  /** A code that says more, such as `CERT_HAS_EXPIRED`. */
+  readonly code?: string;
 }
 
 /** Writes the answer; closes the connection unless the client may ask again on it. */
@@ -36,9 +38,10 @@ function hangUp(socket: Socket, text: string): void {
   socket.resume();
 }
 
-export function formatRefusal({ reason, connectionId, keepAlive }: RefusalAnswer): string {
+export function formatRefusal({ reason, connectionId, keepAlive, code }: RefusalAnswer): string {
   const { status, text, remedy } = REFUSALS[reason];
-  const body = `sallyport: ${reason}: ${text}; ${remedy}${connectionId ? ` (${connectionId})` : ''}\n`;
+  const what = code ? `${text} (${code})` : text;
+  const body = `sallyport: ${reason}: ${what}; ${remedy}${connectionId ? ` (${connectionId})` : ''}\n`;
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     `Sallyport-Reason: ${reason}`,

@@ -34,6 +34,8 @@ export interface ConnectFacts extends StandingFacts {
   readonly recent: number;
 }
 
+export type ConnectionMode = 'tunnel' | 'interception';
+
 /** What one rule made of the facts. */
 export interface RuleOutcome {
   readonly rule: string;
@@ -67,6 +69,11 @@ export function traceConnect(facts: ConnectFacts): {
  */
 export function decideStanding(facts: StandingFacts): Decision {
   return decideBy(STANDING_RULES, facts);
+}
+
+/** What is done with a connection that was allowed: only bound hosts are intercepted, everything else is a tunnel. */
+export function decideMode(facts: StandingFacts): ConnectionMode {
+  return isBound(facts) ? 'interception' : 'tunnel';
 }
 
 function decideBy<Facts>(rules: readonly Rule<Facts>[], facts: Facts): Decision {
@@ -134,11 +141,14 @@ const HOST: Rule<StandingFacts> = {
   },
 };
 
-/** In report mode too: a request that goes out without its secret fails in a way that nobody understands. */
+/** Decides nothing: it stands among the rules so that whoever asks why sees what will be done. */
 const BOUND: Rule<StandingFacts> = {
   name: 'bound',
-  judge: (facts) => (isBound(facts) ? new Deny('interception_missing') : null),
-  explain: ({ target }, denied) => `${denied ? 'a' : 'no'} secret is bound to ${formatTarget(target)}`,
+  judge: () => null,
+  explain: (facts) =>
+    isBound(facts)
+      ? `a secret is bound to ${formatTarget(facts.target)}: its TLS is terminated`
+      : `no secret is bound to ${formatTarget(facts.target)}: its bytes pass unread`,
 };
 
 // Written as "not below", so that a limit that is not a number refuses instead of letting everything through.

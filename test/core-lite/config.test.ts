@@ -23,6 +23,10 @@ const SETTINGS: readonly (readonly [name: string, text: string, key: string, val
     'egressObserveListen',
     { host: '127.0.0.1', port: 65_535 },
   ],
+  ['SALLYPORT_GATES_LISTEN', '0.0.0.0:4100', 'gatesListen', { host: '0.0.0.0', port: 4100 }],
+  ['SALLYPORT_GATES_OBSERVE_LISTEN', '[::1]:9', 'gatesObserveListen', { host: '::1', port: 9 }],
+  ['SALLYPORT_GATES_HOSTS', 'gates.example', 'gatesHosts', ['gates.example']],
+  ['SALLYPORT_EXTRA_CA', '/roots.pem', 'extraCa', '/roots.pem'],
   ['SALLYPORT_DNS_SERVERS', '10.0.0.1, 10.0.0.2:53', 'dnsServers', ['10.0.0.1', '10.0.0.2:53']],
   ['SALLYPORT_HOSTS_FILE', '/etc/hosts', 'hostsFile', '/etc/hosts'],
   [
@@ -39,6 +43,7 @@ const SETTINGS: readonly (readonly [name: string, text: string, key: string, val
   ],
   ['SALLYPORT_FEED_GRACE', '45s', 'feedGrace', 45_000],
   ['SALLYPORT_TUNNEL_IDLE', '3m', 'tunnelIdle', 180_000],
+  ['SALLYPORT_STREAM_IDLE', '2m', 'streamIdle', 120_000],
   ['SALLYPORT_DRAIN', '750ms', 'drain', 750],
   ['SALLYPORT_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
   ['SALLYPORT_CORE_URL', 'https://core.example', 'coreUrl', 'https://core.example'],

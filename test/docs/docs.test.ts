@@ -5,8 +5,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../cli/catalogue.ts';
+import { readCommandLine } from '../../cli/command.ts';
 import { describeConfig } from '../../core-lite/config.ts';
 import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
+import { HTTP_OUTCOMES } from '../../gates/http-outcomes.ts';
+import { REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
 import manifest from '../../package.json' with { type: 'json' };
 
 const root = new URL('../../', import.meta.url);
@@ -25,11 +29,26 @@ describe('tables written from the code', () => {
 
 describe('what documents point at', () => {
   it.each(['SECURITY.md', 'ARCHITECTURE.md', 'README.md'])('%s names only files that exist', (name) => {
-    const named = [...document(name).matchAll(/`((?:certs|core-lite|egress|cli|test|docs)\/[\w./-]+)`/g)];
+    const named = [
+      ...document(name).matchAll(/`((?:certs|core-lite|egress|gates|pod|cli|test|docs)\/[\w./-]+)`/g),
+    ];
     const missing = named
       .map((match) => match[1] as string)
       .filter((file) => !existsSync(new URL(file, root)));
     expect(missing).toEqual([]);
+  });
+
+  it.each(['SECURITY.md', 'ARCHITECTURE.md', 'README.md'])('%s links only to what exists', (name) => {
+    const linked = [...document(name).matchAll(/\]\(([^)#:]+)\)/g)].map((match) => match[1] as string);
+    expect(linked.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
+  });
+
+  it.each(commandsOf('README.md'))('README.md: sallyport %s', (line) => {
+    const words = wordsOf(line);
+    const command = COMMANDS.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `));
+    if (!command) throw new Error('there is no such command');
+    const typed = words.slice(command.name.split(' ').length);
+    expect(readCommandLine(command, typed)).not.toBe('help');
   });
 
   it('each promise in SECURITY.md names its file and its test', () => {
@@ -37,7 +56,7 @@ describe('what documents point at', () => {
       .split('\n')
       .filter((line) => /^\| \d/.test(line));
     expect(rows.length).toBeGreaterThanOrEqual(5);
-    for (const row of rows) expect(row).toMatch(/`(core-lite|egress|certs|cli)\/.*\|.*`test\//);
+    for (const row of rows) expect(row).toMatch(/`(core-lite|egress|gates|pod|certs|cli)\/.*\|.*`test\//);
   });
 
   it('ARCHITECTURE.md gives a reason for each runtime dependency and no other', () => {
@@ -50,34 +69,69 @@ describe('what documents point at', () => {
   });
 });
 
+/** What stands behind `sallyport` in its blocks for a shell. */
+function commandsOf(name: string): string[] {
+  const blocks = [...document(name).matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1] ?? '');
+  return [...blocks.join('').matchAll(/^(?:npx )?sallyport (.+)$/gm)].map((match) => match[1] ?? '');
+}
+
+/** The words as a shell takes them, without its comment. */
+function wordsOf(line: string): string[] {
+  const words: readonly string[] = line.match(/'[^']*'|"[^"]*"|\S+/g) ?? [];
+  const comment = words.indexOf('#');
+  return words
+    .slice(0, comment < 0 ? undefined : comment)
+    .map((word) => word.replace(/^(['"])(.*)\1$/s, '$2'));
+}
+
 function renderReasons(): string {
   return [
     '# Reasons',
     '',
     'The same word stands in the answer (`Sallyport-Reason`), in the log line and in the record. Written from',
-    '`core-lite/reasons.ts` by a test.',
+    '`core-lite/reasons.ts`, `gates/reasons.ts` and `gates/http-outcomes.ts` by a test.',
     '',
-    '## Refused',
+    '## Refused by egress',
     '',
-    '| reason | status | what happened | what to do |',
-    '| --- | --- | --- | --- |',
-    ...Object.entries(REFUSALS).map(
-      ([reason, row]) => `| \`${reason}\` | ${row.status} | ${row.text} | ${row.remedy} |`,
-    ),
+    ...renderRefusals(REFUSALS),
     '',
-    '## Let through',
+    '## Let through by egress',
     '',
     '| reason | why |',
     '| --- | --- |',
     ...Object.entries(APPROVALS).map(([reason, why]) => `| \`${reason}\` | ${why} |`),
     '',
-    '## How an open connection ended',
+    '## How an open connection of egress ended',
     '',
     '| reason | what happened |',
     '| --- | --- |',
     ...Object.entries(ENDINGS).map(([reason, why]) => `| \`${reason}\` | ${why} |`),
     '',
+    '## Refused by the gates',
+    '',
+    ...renderRefusals(GATES_REFUSALS),
+    '',
+    '## How a call of an HTTP tool failed',
+    '',
+    '| code | what happened |',
+    '| --- | --- |',
+    ...Object.entries(HTTP_OUTCOMES).map(([code, what]) => `| \`${code}\` | ${what} |`),
+    '',
   ].join('\n');
+}
+
+function renderRefusals(
+  refusals: Readonly<
+    Record<string, { readonly status: number; readonly text: string; readonly remedy: string }>
+  >,
+): string[] {
+  return [
+    '| reason | status | what happened | what to do |',
+    '| --- | --- | --- | --- |',
+    ...Object.entries(refusals).map(
+      ([reason, { status, text, remedy }]) => `| \`${reason}\` | ${status} | ${text} | ${remedy} |`,
+    ),
+  ];
 }
 
 function renderSettings(): string {

@@ -3,7 +3,8 @@ import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { parseTarget } from '../../core-lite/network/target.ts';
 import { VerifiedToken } from '../../core-lite/tokens/verify.ts';
-import { type Arrival, type Gate, handleConnect } from '../../egress/handle-connect.ts';
+import type { Arrival, Gate } from '../../egress/gate.ts';
+import { handleConnect } from '../../egress/handle-connect.ts';
 
 const TOKEN = new VerifiedToken('egress', { sub: 'env_1', hep: 0, pod: 'none' }, 'tok_1', 'key-1', 2e9);
 

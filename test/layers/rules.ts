@@ -82,6 +82,12 @@ export const LONG_FILES: Readonly<Record<string, string>> = {};
 
 /** Files that may open a secret, and why: where its bytes leave, are sealed, hashed or parsed. */
 export const REVEALERS: Readonly<Record<string, string>> = {
+  'core-lite/api/admin-keys.ts': 'answers with a new admin key, once',
+  'core-lite/api/leases.ts': 'answers with the tokens of a run',
+  'egress/act/inject.ts': 'puts the secret on the request',
+  'egress/authority.ts': 'opens the key of the egress CA',
+  'gates/act/credential.ts': 'puts the credential on the request',
+  'core-lite/vault/pod-variables.ts': 'opens plain variables, which are no secrets and go into the pod',
   'core-lite/database/pool.ts': 'logs in: the URL goes to the driver',
   'core-lite/vault/seal.ts': 'seals',
   'core-lite/vault/class-keys.ts':

@@ -66,6 +66,12 @@ export class Peer {
     return this.#take(count);
   }
 
+  /** Gives back what was read: it comes first again. */
+  unread(bytes: Buffer): void {
+    this.#chunks.unshift(bytes);
+    this.#length += bytes.length;
+  }
+
   /** The next `count` bytes as text. */
   async text(count: number): Promise<string> {
     return (await this.read(count)).toString('latin1');
@@ -155,7 +161,7 @@ export function connectHead(target: string, token?: string): string {
 }
 
 /** A `Proxy-Authorization` with the token as the password. */
-function basic(token: string, user = 'sallyport'): string {
+export function basic(token: string, user = 'sallyport'): string {
   return `Basic ${Buffer.from(`${user}:${token}`).toString('base64')}`;
 }
 

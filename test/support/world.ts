@@ -11,6 +11,7 @@ import { startCore } from '../../core-lite/main.ts';
 import { Secret } from '../../core-lite/secret.ts';
 import type { Service } from '../../core-lite/service.ts';
 import { startEgress } from '../../egress/main.ts';
+import { startGates } from '../../gates/main.ts';
 import { createDatabase, type TestDatabase } from './postgres.ts';
 
 export interface World {
@@ -27,6 +28,8 @@ export interface World {
   token(environment: string): Promise<string>;
   /** One more egress replica, with these settings on top. */
   egress(settings?: Readonly<Record<string, string>>): Promise<Service>;
+  /** One more replica of the gates, with these settings on top. */
+  gates(settings?: Readonly<Record<string, string>>): Promise<Service>;
   close(): Promise<void>;
 }
 
@@ -53,6 +56,11 @@ export async function startWorld(settings: Readonly<Record<string, string>> = {}
       (await call<{ token: string }>('POST', `/v1/environments/${environment}/egress-tokens`)).token,
     egress: async (more = {}) => {
       const service = await startEgress(readConfig({ ...all, ...more }), log);
+      services.push(service);
+      return service;
+    },
+    gates: async (more = {}) => {
+      const service = await startGates(readConfig({ ...all, ...more }), log);
       services.push(service);
       return service;
     },
@@ -101,5 +109,7 @@ const SETTINGS = {
   SALLYPORT_CORE_OBSERVE_LISTEN: '127.0.0.1:0',
   SALLYPORT_EGRESS_LISTEN: '127.0.0.1:0',
   SALLYPORT_EGRESS_OBSERVE_LISTEN: '127.0.0.1:0',
+  SALLYPORT_GATES_LISTEN: '127.0.0.1:0',
+  SALLYPORT_GATES_OBSERVE_LISTEN: '127.0.0.1:0',
   SALLYPORT_DRAIN: '0s',
 };

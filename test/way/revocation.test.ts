@@ -147,8 +147,9 @@ describe('open tunnels end, and new ones are refused, on both replicas', () => {
     await put(['a.test'], { credentials: ['main/key'] });
     for (const client of tunnels) await expectAlive(client);
     await gate.world.call('PUT', '/v1/vaults/main/credentials/key', { ...secret, hosts: [at('a.test')] });
-    await expectCut(tunnels, 'a.test', 'policy_changed');
-    await expectRefused('a.test', 'interception_missing');
+    await expectCut(tunnels, 'a.test', 'secret_bound');
+    // From now on it is intercepted, and this origin speaks no TLS.
+    await expectRefused('a.test', 'connect_failed');
   });
 });
 

@@ -28,13 +28,23 @@ const MATRIX: Readonly<Record<string, readonly [core: string, gates: string, egr
   admin_events: ['SELECT INSERT', '', ''],
   signing_keys: ['SELECT INSERT UPDATE', 'SELECT(kid,public_jwk,state)', 'SELECT(kid,public_jwk,state)'],
   authorities: ['SELECT(certificate,created_at,id,state)', '', 'SELECT'],
-  vaults: ['SELECT INSERT UPDATE DELETE', '', ''],
+  vaults: ['SELECT INSERT UPDATE DELETE', 'SELECT(id,name)', ''],
   credentials: ['SELECT INSERT UPDATE DELETE', 'SELECT', 'SELECT'],
   environments: ['SELECT INSERT UPDATE', '', 'SELECT'],
   environment_credentials: ['SELECT INSERT DELETE', '', 'SELECT'],
   connections: ['SELECT', '', 'INSERT'],
   connection_ends: ['SELECT', '', 'INSERT'],
   refusal_counts: ['SELECT', '', 'INSERT'],
+  exchanges: ['SELECT', '', 'INSERT'],
+  sessions: [
+    'SELECT INSERT UPDATE(ended_at,lease_epoch)',
+    'SELECT',
+    'SELECT(ended_at,environment_id,id,lease_epoch)',
+  ],
+  turns: ['SELECT INSERT UPDATE(ended_at,state)', 'SELECT', 'SELECT(id,session_id,state)'],
+  leases: ['SELECT INSERT UPDATE(heard_at)', '', ''],
+  models: ['SELECT INSERT UPDATE DELETE', 'SELECT', ''],
+  model_usage: ['SELECT', 'INSERT', ''],
 };
 
 beforeAll(async () => {

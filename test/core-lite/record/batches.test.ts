@@ -143,7 +143,7 @@ describe('group commit', () => {
 
 describe('write behind', () => {
   /** Past the moment in which rows are gathered. */
-  const gathered = () => vi.advanceTimersByTimeAsync(20);
+  const gathered = () => vi.advanceTimersByTimeAsync(50);
 
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
@@ -152,7 +152,13 @@ describe('write behind', () => {
     const writer = new Writer();
     return {
       writer,
-      rows: new WriteBehind<number>({ write: writer.write, maxBatch, maxHeld, retryMs: 1_000 }),
+      rows: new WriteBehind<number>({
+        write: writer.write,
+        maxBatch,
+        maxHeld,
+        retryMs: 1_000,
+        onDrop: vi.fn(),
+      }),
     };
   };
 
@@ -230,6 +236,7 @@ describe('write behind', () => {
       maxBatch: 1,
       maxHeld: 10,
       retryMs: 1_000,
+      onDrop: vi.fn(),
     });
     rows.add(1);
     await gathered();
@@ -238,18 +245,22 @@ describe('write behind', () => {
 
   it('drops the one row that the database refuses, and writes the others', async () => {
     const written: number[] = [];
+    const onDrop = vi.fn();
+    const refused = Object.assign(new Error('invalid input'), { code: '22P02' });
     const rows = new WriteBehind<number>({
       write: async (batch) => {
-        if (batch.includes(4)) throw new Error('invalid input');
+        if (batch.includes(4)) throw refused;
         written.push(...batch);
       },
       maxBatch: 8,
       maxHeld: 10,
       retryMs: 1_000,
+      onDrop,
     });
     for (let row = 1; row <= 6; row++) rows.add(row);
     await gathered();
     expect(written).toEqual([1, 2, 3, 5, 6]);
+    expect(onDrop.mock.calls).toEqual([[refused]]);
     expect(await rows.close()).toBe(1);
   });
 });

@@ -1,5 +1,5 @@
 /** The record of connections against a real database, written as egress and read as core. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Database } from '../../../core-lite/database/pool.ts';
 import { openDatabase } from '../../../core-lite/database/pool.ts';
 import { makeId } from '../../../core-lite/id.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.close());
 beforeEach(async () => {
-  log = new ConnectionLog(egress, 'rep_1');
+  log = new ConnectionLog(egress, 'rep_1', vi.fn());
   name = `env-${++serial}`;
   environmentId = await makeEnvironment();
 });
@@ -94,7 +94,7 @@ describe('a connection', () => {
     log.end(ended(row));
     log.end(ended(row, { bytesUp: 99, reason: 'idle' }));
     await log.close();
-    const again = new ConnectionLog(egress, 'rep_2');
+    const again = new ConnectionLog(egress, 'rep_2', vi.fn());
     again.end(ended(row, { bytesUp: 98 }));
     expect(await again.close()).toBe(0);
     expect((await list())[0]?.end).toMatchObject({ bytesUp: 10, reason: 'client_closed' });
@@ -135,7 +135,7 @@ describe('without a database', () => {
   it('nothing is opened, and ends wait for it', async () => {
     const proxy = await startTcpProxy(installation.url);
     const database = openDatabase(new Secret(proxy.through(installation.url)), 'sallyport_egress');
-    const away = new ConnectionLog(database, 'rep_1');
+    const away = new ConnectionLog(database, 'rep_1', vi.fn());
     const row = opened();
     await away.open(row);
     await proxy.cut();
@@ -152,7 +152,7 @@ describe('without a database', () => {
   it('what could not be written is told at the end', async () => {
     const proxy = await startTcpProxy(installation.url);
     const database = openDatabase(new Secret(proxy.through(installation.url)), 'sallyport_egress');
-    const away = new ConnectionLog(database, 'rep_1');
+    const away = new ConnectionLog(database, 'rep_1', vi.fn());
     await proxy.cut();
     away.end(ended(opened()));
     expect(await away.close()).toBe(1);
@@ -216,7 +216,7 @@ describe('pages', () => {
 
 describe('refusal counts', () => {
   it('are one row a minute, source, environment and reason', async () => {
-    const counts = new RefusalCounts(egress, 'rep_1');
+    const counts = new RefusalCounts(egress, 'rep_1', vi.fn());
     const later = new Date(AT.getTime() + 60_000);
     for (let i = 0; i < 5; i++) counts.add('192.0.2.1', null, 'token_missing', AT);
     counts.add('192.0.2.1', null, 'token_expired', AT);
@@ -224,7 +224,7 @@ describe('refusal counts', () => {
     counts.add('192.0.2.1', environmentId, 'connection_limit', AT);
     counts.add('192.0.2.1', null, 'token_missing', later);
     expect(await counts.close()).toBe(0);
-    const replica = new RefusalCounts(egress, 'rep_2');
+    const replica = new RefusalCounts(egress, 'rep_2', vi.fn());
     replica.add('192.0.2.1', null, 'token_missing', AT);
     expect(await replica.close()).toBe(0);
     const rows = await listRefusalCounts(core, AT, 100);
@@ -245,7 +245,7 @@ describe('refusal counts', () => {
   });
 
   it('of a flood from ever new sources stay few', async () => {
-    const counts = new RefusalCounts(egress, 'rep_flood');
+    const counts = new RefusalCounts(egress, 'rep_flood', vi.fn());
     for (let i = 0; i < 20_000; i++) counts.add(`2001:db8::${i.toString(16)}`, null, 'token_malformed', AT);
     expect(await counts.close()).toBe(0);
     const [row] = await core.query(
@@ -255,7 +255,7 @@ describe('refusal counts', () => {
   });
 
   it('are written without being asked', async () => {
-    const counts = new RefusalCounts(egress, 'rep_timer');
+    const counts = new RefusalCounts(egress, 'rep_timer', vi.fn());
     counts.add('192.0.2.9', null, 'token_missing', AT);
     await expect
       .poll(() => core.query(`SELECT count::int FROM refusal_counts WHERE replica = 'rep_timer'`), {
@@ -313,6 +313,7 @@ function ended(row: ConnectionOpened, change: Partial<ConnectionEnded> = {}): Co
     bytesUp: 10,
     bytesDown: 20,
     durationMs: 5,
+    exchanges: 0,
     ...change,
   };
 }

@@ -4,6 +4,7 @@ import { parseTarget } from '../../../core-lite/network/target.ts';
 import {
   type ConnectFacts,
   decideConnect,
+  decideMode,
   decideStanding,
   traceConnect,
 } from '../../../egress/decide/connect.ts';
@@ -104,7 +105,7 @@ const ROWS: readonly [name: string, to: string, row: Row, verdict: string, reaso
   ],
 
   // Bound hosts.
-  ['a bound host', 'api.bound.test:443', BOUND, 'denied', 'interception_missing'],
+  ['a bound host', 'api.bound.test:443', BOUND, 'allowed', 'allowlisted'],
   ['a bound host on 80', 'api.bound.test:80', BOUND, 'allowed', 'allowlisted'],
   [
     'a sibling of a bound host',
@@ -113,20 +114,14 @@ const ROWS: readonly [name: string, to: string, row: Row, verdict: string, reaso
     'allowed',
     'allowlisted',
   ],
-  [
-    'below a bound suffix',
-    'a.b.deep.test:443',
-    { ...BOUND, allow: ['*.test'] },
-    'denied',
-    'interception_missing',
-  ],
+  ['below a bound suffix', 'a.b.deep.test:443', { ...BOUND, allow: ['*.test'] }, 'allowed', 'allowlisted'],
   ['the bound suffix itself', 'deep.test:443', { ...BOUND, allow: ['*.test'] }, 'allowed', 'allowlisted'],
   [
     'the port of a binding',
     'port.test:8443',
     { ...BOUND, allow: ['port.test:8443'] },
-    'denied',
-    'interception_missing',
+    'allowed',
+    'allowlisted',
   ],
   [
     '443 where the binding names a port',
@@ -135,19 +130,13 @@ const ROWS: readonly [name: string, to: string, row: Row, verdict: string, reaso
     'allowed',
     'allowlisted',
   ],
-  [
-    'a bound host in report mode',
-    'api.bound.test:443',
-    { ...BOUND, ...REPORT },
-    'denied',
-    'interception_missing',
-  ],
+  ['a bound host in report mode', 'api.bound.test:443', { ...BOUND, ...REPORT }, 'allowed', 'allowlisted'],
   [
     'a bound host that report mode would let through',
     'a.deep.test:443',
     { ...BOUND, ...REPORT },
-    'denied',
-    'interception_missing',
+    'reported',
+    'reported',
   ],
   ['a bound host that is not listed', 'a.deep.test:443', BOUND, 'denied', 'host_denied'],
 
@@ -174,13 +163,7 @@ const ROWS: readonly [name: string, to: string, row: Row, verdict: string, reaso
   ['a denied host over the limit', 'denied.test:443', { open: 10 }, 'denied', 'host_denied'],
   ['a closed port over the limit', 'open.test:22', { open: 10 }, 'denied', 'port_denied'],
   ['an address over the limit', '10.0.0.1:443', { open: 10 }, 'denied', 'ip_literal'],
-  [
-    'a bound host over the limit',
-    'api.bound.test:443',
-    { ...BOUND, open: 10 },
-    'denied',
-    'interception_missing',
-  ],
+  ['a bound host over the limit', 'api.bound.test:443', { ...BOUND, open: 10 }, 'denied', 'connection_limit'],
 ];
 
 const LIMIT_REASONS = ['connection_limit', 'rate_limited'];
@@ -199,15 +182,7 @@ describe('whether a connection may be opened', () => {
 
   it('gives every reason that is its own', () => {
     expect(new Set(ROWS.map(([, , , , reason]) => reason))).toEqual(
-      new Set([
-        'allowlisted',
-        'reported',
-        'ip_literal',
-        'port_denied',
-        'host_denied',
-        'interception_missing',
-        ...LIMIT_REASONS,
-      ]),
+      new Set(['allowlisted', 'reported', 'ip_literal', 'port_denied', 'host_denied', ...LIMIT_REASONS]),
     );
   });
 });
@@ -234,7 +209,11 @@ describe('the trace', () => {
     ['10.0.0.1:443', {}, ['rate_limit', 'literal']],
     ['open.test:22', {}, ['rate_limit', 'literal', 'port']],
     ['denied.test:443', {}, ['rate_limit', 'literal', 'port', 'host']],
-    ['api.bound.test:443', BOUND, ['rate_limit', 'literal', 'port', 'host', 'bound']],
+    [
+      'api.bound.test:443',
+      BOUND,
+      ['rate_limit', 'literal', 'port', 'host', 'bound', 'connection_limit', 'listed'],
+    ],
     ['open.test:443', { open: 10 }, ['rate_limit', 'literal', 'port', 'host', 'bound', 'connection_limit']],
     ['open.test:443', {}, ['rate_limit', 'literal', 'port', 'host', 'bound', 'connection_limit', 'listed']],
     [
@@ -251,12 +230,32 @@ describe('the trace', () => {
     ['open.test:22', {}, '22 is neither 443 nor 80, and no entry of the allowlist opens open.test:22'],
     ['odd.test:443', {}, 'the allowlist opens odd.test at other ports only'],
     ['denied.test:443', {}, 'no entry of the allowlist covers denied.test'],
-    ['api.bound.test:443', BOUND, 'a secret is bound to api.bound.test:443'],
     ['open.test:443', { open: 10 }, '10 open, 10 may be'],
     ['open.test:443', { recent: 5 }, '5 opened in this second, 5 may be'],
     ['open.test:443', {}, 'open.test:443 is on the allowlist'],
     ['denied.test:443', REPORT, 'the mode of the environment is report'],
   ])('of %s says why', (to, row, why) => {
     expect(traceConnect(factsOf(to, row)).rules.at(-1)?.why).toBe(why);
+  });
+});
+
+describe('what is done with it', () => {
+  it.each<[string, string, Row, string]>([
+    ['a bound host', 'api.bound.test:443', BOUND, 'interception'],
+    ['a bound host on 80', 'api.bound.test:80', BOUND, 'tunnel'],
+    ['a sibling of a bound host', 'free.bound.test:443', BOUND, 'tunnel'],
+    ['below a bound suffix', 'a.b.deep.test:443', BOUND, 'interception'],
+    ['the bound suffix itself', 'deep.test:443', BOUND, 'tunnel'],
+    ['the port of a binding', 'port.test:8443', BOUND, 'interception'],
+    ['443 where the binding names a port', 'port.test:443', BOUND, 'tunnel'],
+    ['a host without a secret', 'open.test:443', {}, 'tunnel'],
+  ])('%s', (_, to, row, mode) => {
+    const facts = factsOf(to, row);
+    expect(decideMode(facts)).toBe(mode);
+    const saw = traceConnect({ ...facts, open: 0, recent: 0 }).rules.find(
+      ({ rule }) => rule === 'bound',
+    )?.why;
+    if (saw)
+      expect(saw).toContain(mode === 'interception' ? 'its TLS is terminated' : 'its bytes pass unread');
   });
 });

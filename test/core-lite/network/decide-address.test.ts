@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type Address, parseAddress } from '../../../core-lite/network/address.ts';
+import { decideAddresses } from '../../../core-lite/network/decide-address.ts';
 import { parseNat64Prefixes } from '../../../core-lite/network/nat64.ts';
 import { parseOpenNetworks } from '../../../core-lite/network/open-network.ts';
 import { SPECIAL_BLOCKS } from '../../../core-lite/network/special-blocks.ts';
 import { parseTarget } from '../../../core-lite/network/target.ts';
-import { decideAddresses } from '../../../egress/decide/address.ts';
 
 interface Settings {
   readonly open?: string;

@@ -1,0 +1,94 @@
+/**
+ * The ledger of model calls: one row for each call that was decided, written behind it. It holds what was counted and
+ * how the call ended; never a prompt, an answer or a credential.
+ */
+import type { Queryable } from '../database/pool.ts';
+import type { Dialect } from '../state/model.ts';
+import { WriteBehind } from './write-behind.ts';
+
+/** Tokens; `null` where the provider did not say. The columns of `model_usage` say what each one counts. */
+export interface TokenCounts {
+  readonly input: number | null;
+  readonly output: number | null;
+  readonly cached: number | null;
+  readonly cacheWrite: number | null;
+  readonly reasoning: number | null;
+}
+
+export interface UsageEntry {
+  readonly id: string;
+  /** When the call arrived. */
+  readonly at: Date;
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly agent: string;
+  readonly model: string;
+  readonly upstreamName: string;
+  readonly dialect: Dialect;
+  readonly streamed: boolean;
+  /** The HTTP status that the caller got; `null` where it left before. */
+  readonly status: number | null;
+  /** A word of the gates' closed lists. */
+  readonly outcome: string;
+  readonly tokens: TokenCounts;
+  readonly firstByteMs: number | null;
+  readonly durationMs: number;
+}
+
+export class UsageLedger {
+  readonly #rows: WriteBehind<UsageEntry>;
+
+  /** @param onDrop told of each row that is lost */
+  constructor(db: Queryable, replica: string, onDrop: (error: unknown) => void) {
+    this.#rows = new WriteBehind({
+      write: (rows) => insertUsage(db, replica, rows),
+      maxBatch: 500,
+      maxHeld: 100_000,
+      retryMs: 500,
+      onDrop,
+    });
+  }
+
+  add(entry: UsageEntry): void {
+    this.#rows.add(entry);
+  }
+
+  /** Writes what is held. @returns how many could not be written */
+  close(): Promise<number> {
+    return this.#rows.close();
+  }
+}
+
+async function insertUsage(db: Queryable, replica: string, rows: readonly UsageEntry[]): Promise<void> {
+  const whole = (value: number | null): number | null => (value === null ? null : Math.round(value));
+  await db.query(INSERT, [
+    rows.map((row) => row.id),
+    rows.map((row) => row.at),
+    rows.map((row) => row.sessionId),
+    rows.map((row) => row.turnId),
+    rows.map((row) => row.agent),
+    rows.map((row) => row.model),
+    rows.map((row) => row.upstreamName),
+    rows.map((row) => row.dialect),
+    rows.map((row) => row.streamed),
+    rows.map((row) => row.status),
+    rows.map((row) => row.outcome),
+    rows.map((row) => row.tokens.input),
+    rows.map((row) => row.tokens.output),
+    rows.map((row) => row.tokens.cached),
+    rows.map((row) => row.tokens.cacheWrite),
+    rows.map((row) => row.tokens.reasoning),
+    rows.map((row) => whole(row.firstByteMs)),
+    rows.map((row) => whole(row.durationMs)),
+    replica,
+  ]);
+}
+
+const INSERT = `
+  INSERT INTO model_usage (id, at, session_id, turn_id, agent, model, upstream_name, dialect, streamed, status, outcome,
+    input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, first_byte_ms, duration_ms, replica)
+  SELECT t.*, $19
+    FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+      $9::boolean[], $10::int[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[],
+      $16::bigint[], $17::bigint[], $18::bigint[]) AS t
+  ON CONFLICT DO NOTHING`;

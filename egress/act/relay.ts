@@ -1,0 +1,206 @@
+/**
+ * One exchange: the client's request to the origin and the answer back, both streamed with backpressure and neither
+ * changed but for its head. Bytes that break their framing stop everything; an answer that breaks off is broken off at
+ * the client too, never ended cleanly.
+ */
+import type { Writable } from 'node:stream';
+import type { Allow } from '../../core-lite/decision.ts';
+import { makeBodyReader } from '../http1/body.ts';
+import type { BodyReader } from '../http1/body-reader.ts';
+import type { ByteReader } from '../http1/byte-reader.ts';
+import { type Framing, responseFraming } from '../http1/framing.ts';
+import {
+  type HeaderLine,
+  headerValues,
+  parseResponseHead,
+  type RequestHead,
+  type ResponseHead,
+} from '../http1/head.ts';
+import { buildClientHead } from './inject.ts';
+
+/** One side of the exchange. */
+export interface Side {
+  readonly socket: Writable & { destroy(): unknown };
+  readonly reader: ByteReader;
+}
+
+export interface ExchangeInput {
+  readonly head: RequestHead;
+  readonly framing: Framing;
+  /** The head that the origin gets, secret and all. */
+  readonly originHead: Buffer;
+  readonly keepTrailer: (line: HeaderLine) => boolean;
+}
+
+export type ExchangeOutcome =
+  /**
+   * `unanswered`: the origin went away before it answered; `invalid`: what it answered is no answer; `malformed`: the
+   * client broke the framing of its body. Nothing of an answer was written to the client.
+   */
+  | { readonly kind: 'unanswered' | 'invalid' | 'malformed'; readonly bytesUp: number }
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly bytesUp: number;
+      readonly bytesDown: number;
+      readonly complete: boolean;
+      readonly keepClient: boolean;
+      readonly keepOrigin: boolean;
+    };
+
+/** Never rejects. Where the answer broke off, the client's side is destroyed already. */
+export function relay(
+  proof: Allow,
+  input: ExchangeInput,
+  client: Side,
+  origin: Side,
+): Promise<ExchangeOutcome> {
+  return new Exchange(proof, input, client, origin).run();
+}
+
+class Exchange {
+  readonly #input: ExchangeInput;
+  readonly #client: Side;
+  readonly #origin: Side;
+  readonly #requestBody: BodyReader;
+  /** On the origin's connection: heads and bodies. */
+  #bytesUp = 0;
+  #bytesDown = 0;
+  #broken = false;
+  #malformed = false;
+
+  constructor(_proof: Allow, input: ExchangeInput, client: Side, origin: Side) {
+    this.#input = input;
+    this.#client = client;
+    this.#origin = origin;
+    this.#requestBody = makeBodyReader(input.framing, input.keepTrailer);
+  }
+
+  async run(): Promise<ExchangeOutcome> {
+    const onClientGone = () => this.#breakOff();
+    this.#client.socket.once('close', onClientGone);
+    try {
+      this.#bytesUp += this.#input.originHead.length;
+      this.#origin.socket.write(this.#input.originHead);
+      const sending = this.#sendRequest();
+      const outcome = await this.#receive();
+      // An early answer ends the exchange; what the client still sends is not read any more.
+      if (outcome.kind === 'answered' && this.#requestBody.done) await sending;
+      return outcome;
+    } finally {
+      this.#client.socket.removeListener('close', onClientGone);
+    }
+  }
+
+  async #sendRequest(): Promise<void> {
+    const { reader } = this.#client;
+    while (!this.#requestBody.done) {
+      const chunk = await reader.next();
+      if (typeof chunk === 'string') return this.#breakOff();
+      const step = this.#requestBody.read(chunk);
+      if (!step) {
+        this.#malformed = true;
+        return this.#breakOff();
+      }
+      if (step.used < chunk.length) reader.unread(chunk.subarray(step.used));
+      for (const part of step.forward) {
+        this.#bytesUp += part.length;
+        if (!(await send(this.#origin.socket, part))) return;
+      }
+    }
+  }
+
+  /** The request cannot be completed: the origin must not take a part of it for the whole. */
+  #breakOff(): void {
+    this.#broken = true;
+    this.#origin.socket.destroy();
+  }
+
+  async #receive(): Promise<ExchangeOutcome> {
+    for (let informational = 0; informational <= MAX_INFORMATIONAL; informational++) {
+      const bytes = await this.#origin.reader.head(MAX_HEAD_BYTES);
+      if (bytes === 'end' || bytes === 'broken') {
+        return { kind: this.#malformed ? 'malformed' : 'unanswered', bytesUp: this.#bytesUp };
+      }
+      if (bytes !== 'too_large') this.#bytesDown += bytes.length;
+      const head = bytes === 'too_large' ? null : parseResponseHead(bytes);
+      // Nobody asked to switch protocols: an upgrade is not passed on.
+      if (!head || head.status === 101) return { kind: 'invalid', bytesUp: this.#bytesUp };
+      if (head.status >= 200) return this.#answer(head);
+      if (this.#input.head.minor === 1) await send(this.#client.socket, buildClientHead(head, false));
+    }
+    return { kind: 'invalid', bytesUp: this.#bytesUp };
+  }
+
+  async #answer(head: ResponseHead): Promise<ExchangeOutcome> {
+    const framing = responseFraming(head, this.#input.head.method);
+    // A chunked answer to an HTTP/1.0 request could not be read by its client.
+    if (!framing || (framing.kind === 'chunked' && this.#input.head.minor === 0)) {
+      return { kind: 'invalid', bytesUp: this.#bytesUp };
+    }
+    const keepClient = this.#mayKeepClient(framing);
+    await send(this.#client.socket, buildClientHead(head, !keepClient));
+    const complete = await this.#receiveBody(framing);
+    if (!complete) this.#client.socket.destroy();
+    const sent = this.#requestBody.done && !this.#broken;
+    return {
+      kind: 'answered',
+      status: head.status,
+      bytesUp: this.#bytesUp,
+      bytesDown: this.#bytesDown,
+      complete,
+      keepClient: keepClient && complete && sent,
+      keepOrigin: complete && sent && framing.kind !== 'until_close' && keepsAlive(head.minor, head.headers),
+    };
+  }
+
+  #mayKeepClient(framing: Framing): boolean {
+    const { minor, headers } = this.#input.head;
+    return framing.kind !== 'until_close' && this.#requestBody.done && keepsAlive(minor, headers);
+  }
+
+  /** @returns whether the body came to its end */
+  async #receiveBody(framing: Framing): Promise<boolean> {
+    const body = makeBodyReader(framing, () => true);
+    const { reader } = this.#origin;
+    while (!body.done) {
+      const chunk = await reader.next();
+      if (typeof chunk === 'string') return framing.kind === 'until_close' && chunk === 'end';
+      const step = body.read(chunk);
+      if (!step) return false;
+      if (step.used < chunk.length) reader.unread(chunk.subarray(step.used));
+      for (const part of step.forward) {
+        this.#bytesDown += part.length;
+        if (!(await send(this.#client.socket, part))) return false;
+      }
+    }
+    return true;
+  }
+}
+
+/** Writes and waits until more may be written. @returns `false` where the other side is gone */
+async function send(socket: Side['socket'], bytes: Buffer): Promise<boolean> {
+  if (socket.destroyed || !socket.writable) return false;
+  if (socket.write(bytes)) return true;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      socket.removeListener('drain', done);
+      socket.removeListener('close', done);
+      resolve();
+    };
+    socket.once('drain', done);
+    socket.once('close', done);
+  });
+  return !socket.destroyed;
+}
+
+/** RFC 9112 9.3. */
+function keepsAlive(minor: number, headers: readonly HeaderLine[]): boolean {
+  const options = headerValues(headers, 'connection').flatMap((value) => value.toLowerCase().split(','));
+  const names = new Set(options.map((name) => name.trim()));
+  return minor === 1 ? !names.has('close') : names.has('keep-alive');
+}
+
+const MAX_HEAD_BYTES = 64 * 1024;
+/** More than any server sends; a flood of them is no answer. */
+const MAX_INFORMATIONAL = 32;

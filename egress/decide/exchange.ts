@@ -1,0 +1,41 @@
+/**
+ * Whether one request inside an interception may go on: it must be a plain request for the host of the CONNECT, and a
+ * secret must be bound to it still. Pure, like every decision.
+ */
+import { Allow, type Decision, Deny } from '../../core-lite/decision.ts';
+import type { Target } from '../../core-lite/network/target.ts';
+import { headerValues, type RequestHead } from '../http1/head.ts';
+
+export interface ExchangeFacts {
+  /** Of the CONNECT. */
+  readonly target: Target;
+  readonly head: RequestHead;
+  /** How many secrets are bound to the target now. */
+  readonly bound: number;
+}
+
+export function decideExchange({ target, head, bound }: ExchangeFacts): Decision {
+  // TRACE would send the secret back; a CONNECT inside would be a way around the gate.
+  if (head.method === 'TRACE' || head.method === 'CONNECT') return new Deny('method_refused');
+  if (!isHere(target, head)) return new Deny('authority_mismatch');
+  if (!PATH.test(head.target)) return new Deny('request_malformed');
+  return bound > 0 ? new Allow('injected') : new Deny('injection_failed');
+}
+
+/** One connection, one host: the request names the host of the CONNECT and no other, in every place that could. */
+function isHere(target: Target, head: RequestHead): boolean {
+  const hosts = headerValues(head.headers, 'host');
+  const [host] = hosts;
+  if (hosts.length > 1 || (host === undefined && head.minor === 1)) return false;
+  if (host !== undefined && !namesTarget(host, target)) return false;
+  const absolute = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(head.target);
+  return !absolute;
+}
+
+function namesTarget(host: string, target: Target): boolean {
+  const name = host.toLowerCase();
+  return name === `${target.host}:${target.port}` || (name === target.host && target.port === 443);
+}
+
+/** Origin form, or the asterisk of OPTIONS (RFC 9112 3.2). */
+const PATH = /^(\/.*|\*)$/s;

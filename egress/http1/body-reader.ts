@@ -1,0 +1,17 @@
+/** What follows a body through its framing, whatever the framing is: see `body.ts`. */
+
+/** What was made of a piece of input. */
+export interface BodyStep {
+  /** To be sent on, in order. */
+  readonly forward: readonly Buffer[];
+  /** How many bytes of the input belonged to the body; the rest is what follows it. */
+  readonly used: number;
+  readonly done: boolean;
+}
+
+export interface BodyReader {
+  /** Whether the body is complete. */
+  readonly done: boolean;
+  /** `null` where the bytes break the framing: then nothing more may pass. */
+  read(input: Buffer): BodyStep | null;
+}

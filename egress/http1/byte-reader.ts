@@ -1,0 +1,100 @@
+/**
+ * Pulls bytes out of a socket: as they come, or up to the end of a head. It reads ahead no more than one buffer, so a
+ * side that does not read stops the other side's sender.
+ */
+import type { Duplex } from 'node:stream';
+import { findHeadEnd } from './head.ts';
+
+/** `end`: the peer has finished cleanly. `broken`: the connection is gone. */
+export type NoBytes = 'end' | 'broken';
+
+export class ByteReader {
+  readonly #socket: Duplex;
+  readonly #held: Buffer[] = [];
+  #heldBytes = 0;
+  #ended: NoBytes | null = null;
+  #wake: (() => void) | null = null;
+
+  constructor(socket: Duplex) {
+    this.#socket = socket;
+    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    socket.on('end', () => this.#finish('end'));
+    socket.on('error', () => this.#finish('broken'));
+    socket.on('close', () => this.#finish('broken'));
+  }
+
+  /** Whether bytes are there that nobody asked for yet. */
+  get hasBytes(): boolean {
+    return this.#heldBytes > 0;
+  }
+
+  /** How the other side stopped sending; `null` while it may go on. */
+  get ended(): NoBytes | null {
+    return this.#ended;
+  }
+
+  /** The next bytes, whatever number there are. */
+  async next(): Promise<Buffer | NoBytes> {
+    for (;;) {
+      const chunk = this.#held.shift();
+      if (chunk) {
+        this.#heldBytes -= chunk.length;
+        return chunk;
+      }
+      if (this.#ended) return this.#ended;
+      await this.#wait();
+    }
+  }
+
+  /** Gives bytes back: they come first again. */
+  unread(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#held.unshift(bytes);
+    this.#heldBytes += bytes.length;
+  }
+
+  /** A whole head with its empty line, or `too_large`. Empty lines before a request are skipped (RFC 9112 2.2). */
+  async head(maxBytes: number): Promise<Buffer | NoBytes | 'too_large'> {
+    let bytes: Buffer = Buffer.alloc(0);
+    let searched = 0;
+    for (;;) {
+      const chunk = await this.next();
+      if (typeof chunk === 'string') return bytes.length === 0 ? chunk : 'broken';
+      bytes = skipEmptyLine(bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]));
+      const end = findHeadEnd(bytes, searched);
+      if (end > maxBytes || (end < 0 && bytes.length > maxBytes)) return 'too_large';
+      if (end >= 0) {
+        this.unread(bytes.subarray(end));
+        return bytes.subarray(0, end);
+      }
+      searched = bytes.length;
+    }
+  }
+
+  #take(chunk: Buffer): void {
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (!this.#wake) this.#socket.pause();
+    this.#wake?.();
+  }
+
+  #finish(how: NoBytes): void {
+    // A close behind a clean end is still a clean end.
+    this.#ended ??= how;
+    this.#wake?.();
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = null;
+        resolve();
+      };
+      this.#socket.resume();
+    });
+  }
+}
+
+function skipEmptyLine(bytes: Buffer): Buffer {
+  return bytes[0] === 0x0d && bytes[1] === 0x0a ? bytes.subarray(2) : bytes;
+}

@@ -1,0 +1,46 @@
+/**
+ * Where a message ends. One length or one `chunked`, spelled in the one way, and never both: a message that two readers
+ * could cut at different places is refused (request smuggling).
+ */
+import { type HeaderLine, headerValues, type RequestHead, type ResponseHead } from './head.ts';
+
+export type Framing =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'length'; readonly bytes: number }
+  | { readonly kind: 'chunked' }
+  /** A response that ends with its connection. */
+  | { readonly kind: 'until_close' };
+
+/** `null` where it is ambiguous. */
+export function requestFraming(head: RequestHead): Framing | null {
+  const declared = declaredFraming(head.headers, head.minor);
+  return declared === undefined ? NONE : declared;
+}
+
+/**
+ * `null` where it is ambiguous.
+ * @param method of the request that it answers
+ */
+export function responseFraming(head: ResponseHead, method: string): Framing | null {
+  const declared = declaredFraming(head.headers, head.minor);
+  if (declared === null) return null;
+  // RFC 9112 6.3: these have no content, whatever they declare.
+  if (method === 'HEAD' || head.status < 200 || head.status === 204 || head.status === 304) return NONE;
+  return declared ?? { kind: 'until_close' };
+}
+
+/** `undefined` where nothing is declared, `null` where it is ambiguous. */
+function declaredFraming(headers: readonly HeaderLine[], minor: number): Framing | null | undefined {
+  const lengths = headerValues(headers, 'content-length');
+  const codings = headerValues(headers, 'transfer-encoding');
+  if (lengths.length + codings.length === 0) return undefined;
+  if (lengths.length + codings.length > 1) return null;
+  const [length] = lengths;
+  if (length !== undefined) return LENGTH.test(length) ? { kind: 'length', bytes: Number(length) } : null;
+  // RFC 9112 6.1: an HTTP/1.0 reader does not know codings; whoever sends one there is not understood by all.
+  return codings[0]?.toLowerCase() === 'chunked' && minor === 1 ? { kind: 'chunked' } : null;
+}
+
+const NONE: Framing = { kind: 'none' };
+/** Up to 15 digits are an exact number. */
+const LENGTH = /^\d{1,15}$/;

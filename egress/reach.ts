@@ -1,0 +1,156 @@
+/**
+ * To an origin: resolve, decide on the addresses, dial, and for an interception TLS. After each wait it is looked again
+ * whether the connection may still go on. A tunnel and every exchange that needs a connection come this way.
+ */
+import type { Socket } from 'node:net';
+import type { Allow } from '../core-lite/decision.ts';
+import type { Address } from '../core-lite/network/address.ts';
+import { decideAddresses } from '../core-lite/network/decide-address.ts';
+import { matchesBinding } from '../core-lite/network/host-pattern.ts';
+import { ResolveFailure } from '../core-lite/network/resolve.ts';
+import type { EndReason, RefusalReason } from '../core-lite/reasons.ts';
+import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
+import { dial } from './act/dial.ts';
+import type { Connection, Stop } from './connection.ts';
+import type { Gate } from './gate.ts';
+import { OriginConnection } from './origin-pool.ts';
+
+/** What was found on the way, for the record, however far it went. */
+export interface Found {
+  addresses: readonly Address[];
+  address: Address | null;
+}
+
+/** Why the origin was not reached. */
+export interface Unreached {
+  readonly refusal: RefusalReason;
+  readonly ending?: EndReason;
+  /** A code from the verifier of certificates. */
+  readonly code?: string;
+}
+
+/** A new connection to the target of the CONNECT. */
+export async function reachOrigin(
+  gate: Gate,
+  connection: Connection,
+  proof: Allow,
+  found: Found,
+): Promise<{ readonly socket: Socket; readonly address: Address } | Unreached> {
+  const allowed = await allowedAddresses(gate, connection, found);
+  return 'refusal' in allowed ? allowed : dialAllowed(gate, connection, proof, allowed, found);
+}
+
+/**
+ * The secured connection that an interception begins with: what cannot be reached, or shows a bad certificate, is
+ * refused at the CONNECT already.
+ */
+export async function reachForInterception(
+  gate: Gate,
+  connection: Connection,
+  proof: Allow,
+  found: Found,
+): Promise<OriginConnection | Unreached> {
+  const secrets = await readSecrets(gate, connection);
+  if (secrets.length === 0) return connection.stopped ?? { refusal: 'injection_failed' };
+  return reachSecured(gate, connection, proof, scopeOf(connection, secrets), found);
+}
+
+/**
+ * The secrets bound to the target now. A binding whose credential is gone is not silently left out: then none counts.
+ * Rejects with Fault `database_unreachable` or `seal_broken`.
+ */
+export async function readSecrets(
+  gate: Gate,
+  { target, environmentId }: Connection,
+): Promise<OpenedSecret[]> {
+  const facts = await gate.facts.environment(environmentId);
+  const bound = (facts?.bindings ?? []).filter(({ hosts }) =>
+    hosts.some((host) => matchesBinding(host, target.host, target.port)),
+  );
+  const secrets = await Promise.all(bound.map(({ credentialId }) => gate.secrets.read(credentialId)));
+  const read = secrets.filter((secret) => secret !== null);
+  return read.length === bound.length ? read : [];
+}
+
+/** What a kept connection may be used again for: this environment, host and port, with these credential versions. */
+export function scopeOf({ target, environmentId }: Connection, secrets: readonly OpenedSecret[]): string {
+  const versions = secrets.map(({ credentialId, version }) => `${credentialId}@${version}`);
+  return [environmentId, `${target.host}:${target.port}`, ...versions.sort()].join(' ');
+}
+
+/** A secured connection: a kept one of this scope, or a new one. */
+export async function reachSecured(
+  gate: Gate,
+  connection: Connection,
+  proof: Allow,
+  scope: string,
+  found: Found,
+): Promise<OriginConnection | Unreached> {
+  const allowed = await allowedAddresses(gate, connection, found);
+  if ('refusal' in allowed) return allowed;
+  const kept = gate.pool.take(scope, allowed);
+  if (kept) {
+    found.address = kept.address;
+    return kept;
+  }
+  const dialled = await dialAllowed(gate, connection, proof, allowed, found);
+  if ('refusal' in dialled) return dialled;
+  const secured = await gate.originTls.secure(
+    dialled.socket,
+    connection.target.host,
+    scope,
+    connection.signal,
+  );
+  if ('refusal' in secured) {
+    dialled.socket.destroy();
+    return connection.stopped ?? secured;
+  }
+  return new OriginConnection(secured, dialled.address, scope);
+}
+
+async function allowedAddresses(
+  gate: Gate,
+  connection: Connection,
+  found: Found,
+): Promise<readonly Address[] | Unreached> {
+  const early = await recheck(gate, connection);
+  if (early) return early;
+  const addresses = await resolve(gate, connection);
+  if (!addresses) return connection.stopped ?? { refusal: 'resolve_failed' };
+  found.addresses = addresses;
+  const { target } = connection;
+  const { openNetworks, nat64Prefixes } = gate;
+  const { allowed } = decideAddresses({ target, addresses, openNetworks, nat64Prefixes });
+  return allowed.length > 0 ? allowed : { refusal: 'address_refused' };
+}
+
+async function dialAllowed(
+  gate: Gate,
+  connection: Connection,
+  proof: Allow,
+  allowed: readonly Address[],
+  found: Found,
+): Promise<{ readonly socket: Socket; readonly address: Address } | Unreached> {
+  const dialled = await dial(proof, allowed, connection.target.port, connection.signal);
+  if (!dialled) return connection.stopped ?? { refusal: 'connect_failed' };
+  found.address = dialled.address;
+  const late = await recheck(gate, connection);
+  if (!late) return dialled;
+  dialled.socket.destroy();
+  return late;
+}
+
+async function resolve(gate: Gate, connection: Connection): Promise<readonly Address[] | null> {
+  try {
+    return await gate.resolver.resolve(connection.target.host, connection.signal);
+  } catch (error) {
+    if (connection.signal.aborted || error instanceof ResolveFailure) return null;
+    throw error;
+  }
+}
+
+function recheck(gate: Gate, connection: Connection): Promise<Stop | null> {
+  return gate.registry.recheck(connection).catch((): Stop => UNREADABLE);
+}
+
+const UNREADABLE: Stop = { refusal: 'facts_unavailable', ending: 'feed_lost' };

@@ -1,0 +1,90 @@
+/**
+ * Which headers pass a gate. Everything does that is not known to be wrong: betas, versions and attributions are open
+ * lists. What never passes: what belongs to the connection, any credential of the caller, cookies, and whatever else
+ * the caller's token or the injected header's name stands in. Raw lines, so that case, order and doubles stay.
+ */
+
+/** Name, value, name, value: as Node gives raw headers and undici and `writeHead` take them. */
+export type RawHeaders = readonly string[];
+
+/**
+ * A request's headers as the provider gets them, without its credential.
+ * @param token the caller's token: a line that holds it anywhere is left out
+ * @param injected names that are set by the gate
+ */
+export function requestHeaders(raw: RawHeaders, token: string, injected: readonly string[]): string[] {
+  const nominated = nominatedNames(raw);
+  const set = new Set(injected.map(foldName));
+  return filterLines(raw, (name, value) => {
+    const folded = foldName(name);
+    const own = CONNECTION_HEADERS.has(folded) || nominated.has(folded) || REQUEST_ONLY_OURS.has(folded);
+    return !own && !CREDENTIAL_HEADERS.has(folded) && !set.has(folded) && !value.includes(token);
+  });
+}
+
+/** An answer's headers as the caller gets them. */
+export function responseHeaders(raw: RawHeaders): string[] {
+  const nominated = nominatedNames(raw);
+  return filterLines(raw, (name) => {
+    const folded = foldName(name);
+    // A provider's cookies would tie one run to another: they share its credential, and its connections.
+    return !CONNECTION_HEADERS.has(folded) && !nominated.has(folded) && folded !== 'set-cookie';
+  });
+}
+
+/** The one value of a header, lower case and trimmed; empty where there is none. */
+export function headerValue(raw: RawHeaders, name: string): string {
+  const i = raw.findIndex((text, place) => place % 2 === 0 && text.toLowerCase() === name);
+  return i < 0 ? '' : (raw[i + 1] ?? '').trim().toLowerCase();
+}
+
+function filterLines(raw: RawHeaders, keep: (name: string, value: string) => boolean): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const [name = '', value = ''] = [raw[i], raw[i + 1]];
+    if (keep(name, value)) kept.push(name, value);
+  }
+  return kept;
+}
+
+/** What `Connection` nominates, but never what frames the body. Most requests nominate nothing of note. */
+function nominatedNames(raw: RawHeaders): ReadonlySet<string> {
+  const value = headerValue(raw, 'connection');
+  if (value === '' || value === 'keep-alive' || value === 'close') return NONE;
+  const lines = filterLines(raw, (name) => name.toLowerCase() === 'connection').filter((_, i) => i % 2 === 1);
+  const names = lines.flatMap((line) => line.split(',')).map((name) => foldName(name.trim()));
+  return new Set(names.filter((name) => !FRAMING.has(name)));
+}
+
+/** Some servers take `X_Api_Key` for `X-Api-Key` (RFC 3875 4.1.18 folds both to one variable). */
+function foldName(name: string): string {
+  const lower = name.toLowerCase();
+  return lower.includes('_') ? lower.replaceAll('_', '-') : lower;
+}
+
+/** RFC 9110 7.6.1, and what proxies were sent by mistake. */
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+/** The upstream request has its own. */
+const REQUEST_ONLY_OURS: ReadonlySet<string> = new Set(['host', 'content-length', 'expect']);
+const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'api-key',
+  'cookie',
+  'cookie2',
+  'x-api-key',
+  'x-goog-api-key',
+]);
+const NONE: ReadonlySet<string> = new Set();
+const FRAMING: ReadonlySet<string> = new Set(['content-length', 'content-type', 'content-encoding']);

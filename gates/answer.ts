@@ -1,0 +1,89 @@
+/**
+ * How a refusal looks: in the shape of the dialect that was spoken, so that SDKs read it, with our word in it. Where a
+ * re-send cannot mend anything it says so, since SDKs send a 409 and every 5xx again by themselves.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Dialect } from '../core-lite/state/model.ts';
+import { REFUSALS, type RefusalReason } from './reasons.ts';
+
+/** In which shape a route answers: a model dialect's, or the product's own. */
+export type Surface = Dialect | 'own';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** @param userAgent Codex knows no `x-should-retry` and sends everything but a 400 again, up to thirty times */
+export function formatRefusal(surface: Surface, reason: RefusalReason, userAgent = ''): Answer {
+  const { status, text, remedy, again } = REFUSALS[reason];
+  const shown = CODEX.test(userAgent) && FINAL_FOR_CODEX.has(status) ? 400 : status;
+  return {
+    status: shown,
+    headers: {
+      'content-type': 'application/json',
+      'sallyport-reason': reason,
+      ...(again ? {} : { 'x-should-retry': 'false' }),
+      ...(status === 401 ? { 'www-authenticate': CHALLENGE } : {}),
+    },
+    body: formatError(surface, reason, shown, `${text}; ${remedy}`),
+  };
+}
+
+/** The error event that ends a stream which was answered in part: a clean end would look like a whole answer. */
+export function formatErrorEvent(dialect: Dialect, reason: keyof typeof EVENT_TEXTS): string {
+  const body = formatError(dialect, reason, 500, EVENT_TEXTS[reason]);
+  return dialect === 'anthropic' ? `event: error\ndata: ${body}\n\n` : `data: ${body}\n\n`;
+}
+
+/** Sends a whole answer on a response whose head is still to come. */
+export function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  if (response.destroyed || response.headersSent) return;
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
+
+/** The body of an error in the shape of `surface`. */
+export function formatError(surface: Surface, code: string, status: number, message: string): string {
+  switch (surface) {
+    case 'anthropic':
+      return JSON.stringify({ type: 'error', error: { type: anthropicType(status), message, code } });
+    case 'openai':
+      return JSON.stringify({ error: { message, type: openaiType(status), param: null, code } });
+    case 'own':
+      return JSON.stringify({ error: { code, message } });
+    default:
+      return surface satisfies never;
+  }
+}
+
+function anthropicType(status: number): string {
+  return ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+}
+
+function openaiType(status: number): string {
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+}
+
+const EVENT_TEXTS = {
+  provider_died: 'the provider broke off in the middle of its answer; ask again',
+  provider_timeout: 'the provider said nothing for too long; ask again',
+  run_stale: 'the run is over; stop',
+  token_untrusted: 'the key that signed the run token was revoked; get a fresh one',
+  facts_unavailable: 'the state of the run could not be read any more; ask again',
+  shutting_down: 'the gate is shutting down; ask again',
+} as const;
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+};
+const CODEX = /\bcodex/i;
+/** Not 401: a client with a token command fetches a new one on it. */
+const FINAL_FOR_CODEX: ReadonlySet<number> = new Set([403, 404, 409]);
+/** RFC 6750 section 3. */
+const CHALLENGE = 'Bearer realm="sallyport-gates"';

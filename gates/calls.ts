@@ -1,0 +1,129 @@
+/**
+ * The calls that run now. A call is registered before its facts are read, so that a change that arrives while it
+ * resolves or streams is seen: a run that is over, a revoked key, or facts that cannot be read for too long end it.
+ */
+import type { ChangeFeed } from '../core-lite/database/changes.ts';
+import { decideRunStaleness } from '../core-lite/state/session.ts';
+import type { VerifiedToken } from '../core-lite/tokens/verify.ts';
+import type { Facts } from './facts.ts';
+import type { StopReason } from './reasons.ts';
+
+export type RunToken = VerifiedToken<'run'>;
+
+/** One call that runs. */
+export class Call {
+  readonly token: RunToken;
+  readonly at: Date;
+  readonly #controller = new AbortController();
+  #stopped: StopReason | null = null;
+
+  constructor(token: RunToken, at: Date) {
+    this.token = token;
+    this.at = at;
+  }
+
+  /** Aborted when the call must end. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Why it must end. */
+  get stopped(): StopReason | null {
+    return this.#stopped;
+  }
+
+  stop(reason: StopReason): void {
+    if (this.#stopped) return;
+    this.#stopped = reason;
+    this.#controller.abort();
+  }
+}
+
+export interface CallsOptions {
+  readonly feed: ChangeFeed;
+  readonly facts: Facts;
+  /** How long running calls outlive a lost feed, milliseconds. */
+  readonly graceMs: number;
+}
+
+export class Calls {
+  readonly #options: CallsOptions;
+  readonly #running = new Map<string, Set<Call>>();
+  #size = 0;
+  #closing = false;
+  #grace: NodeJS.Timeout | undefined;
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    options.feed.subscribe({
+      change: (change) => {
+        if (change.kind === 'session') void this.#recheckAll(this.#running.get(change.id) ?? []);
+        if (change.kind === 'signing_key') void this.#recheckAll(this.#all());
+      },
+      lost: () => {
+        clearTimeout(this.#grace);
+        this.#grace = setTimeout(() => {
+          this.#grace = undefined;
+          void this.#recheckAll(this.#all());
+        }, options.graceMs).unref();
+      },
+      restored: () => {
+        clearTimeout(this.#grace);
+        this.#grace = undefined;
+        void this.#recheckAll(this.#all());
+      },
+    });
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  begin(token: RunToken, at: Date): Call {
+    const call = new Call(token, at);
+    const ofSession = this.#running.get(token.claims.sub) ?? new Set();
+    this.#running.set(token.claims.sub, ofSession.add(call));
+    this.#size += 1;
+    if (this.#closing) call.stop('shutting_down');
+    return call;
+  }
+
+  end(call: Call): void {
+    const ofSession = this.#running.get(call.token.claims.sub);
+    if (!ofSession?.delete(call)) return;
+    this.#size -= 1;
+    if (ofSession.size === 0) this.#running.delete(call.token.claims.sub);
+  }
+
+  /** Ends every call, and each that still begins. */
+  stopAll(): void {
+    this.#closing = true;
+    for (const call of this.#all()) call.stop('shutting_down');
+  }
+
+  close(): void {
+    clearTimeout(this.#grace);
+  }
+
+  #all(): Call[] {
+    return [...this.#running.values()].flatMap((calls) => [...calls]);
+  }
+
+  async #recheckAll(calls: Iterable<Call>): Promise<void> {
+    await Promise.all([...calls].map((call) => this.#recheck(call)));
+  }
+
+  async #recheck(call: Call): Promise<void> {
+    const { facts } = this.#options;
+    const { claims, kid } = call.token;
+    try {
+      const [keys, session] = await Promise.all([facts.keys(), facts.session(claims.sub)]);
+      if (!keys.byKid.has(kid)) call.stop('token_untrusted');
+      else if (decideRunStaleness(claims, session)) call.stop('run_stale');
+    } catch {
+      // While the feed is lost the grace runs; after it, what cannot be read is not served.
+      if (!this.#options.feed.live && this.#grace !== undefined) return;
+      call.stop('facts_unavailable');
+    }
+  }
+}

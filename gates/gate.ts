@@ -1,0 +1,22 @@
+/** What the ways through the gates work with. */
+
+import type { OpenNetwork } from '../core-lite/network/open-network.ts';
+import type { TokenCache } from '../core-lite/tokens/token-cache.ts';
+import type { GateCredentials } from '../core-lite/vault/gate-credentials.ts';
+import type { Upstreams } from './act/upstream.ts';
+import type { Calls } from './calls.ts';
+import type { Facts } from './facts.ts';
+import type { Recorder } from './record.ts';
+
+export interface Gate {
+  readonly tokens: TokenCache<'run'>;
+  readonly facts: Facts;
+  readonly credentials: GateCredentials;
+  readonly calls: Calls;
+  readonly upstreams: Upstreams;
+  readonly openNetworks: readonly OpenNetwork[];
+  /** How long a model may stay silent in a stream. */
+  readonly streamIdleMs: number;
+  readonly record: Recorder;
+  readonly now: () => Date;
+}

@@ -1,0 +1,164 @@
+/**
+ * Stage 1: listens, refuses what is not a request to the gates, authenticates before a body is read, reads the body
+ * within its route's limit, and hands the call on. Nothing about models or tools is decided here.
+ */
+import { createServer } from 'node:http';
+import type { Socket } from 'node:net';
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify';
+import type { ListenAddress } from '../core-lite/setting-kinds.ts';
+import { headerValue } from './act/headers.ts';
+import { formatRefusal, type Surface } from './answer.ts';
+import { readToken } from './authenticate.ts';
+import type { RunToken } from './calls.ts';
+import type { Gate } from './gate.ts';
+import { judgeRequest } from './read/request.ts';
+import type { RefusalReason } from './reasons.ts';
+
+export interface ListenOptions {
+  readonly gate: Gate;
+  /** `Host` names besides loopback. */
+  readonly hosts: readonly string[];
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by authentication before any call is handled. */
+    caller: Authenticated;
+  }
+  interface FastifyContextConfig {
+    /** In which shape the route answers; the product's own where it is not said. */
+    readonly surface?: Surface;
+  }
+}
+
+interface Authenticated {
+  readonly token: RunToken;
+  /** The token as it came. */
+  readonly text: string;
+}
+
+/** An application without routes that is not listening yet. */
+export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
+  const app = fastify({
+    serverFactory: (handler) => {
+      const server = createServer(SERVER_OPTIONS, handler);
+      server.on('upgrade', (_request, socket: Socket) => refuseUpgrade(socket));
+      return server;
+    },
+    requestIdHeader: false,
+    bodyLimit: TOOL_BODY_BYTES,
+    routerOptions: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false },
+    frameworkErrors: (_error, request, reply) => refuse(gate, request, reply, 'route_unknown'),
+    clientErrorHandler: (error, socket) => refuseBroken(error, socket),
+  });
+  const names = new Set([...LOOPBACK_NAMES, ...hosts]);
+  app.decorateRequest('caller');
+  app.removeAllContentTypeParsers();
+  // The bytes as they are: what a body holds is its route's to read.
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addHook('onRequest', async (request, reply) => {
+    const refusal = judgeRequest(request.raw, names);
+    if (refusal) return refuse(gate, request, reply, refusal);
+  });
+  app.setNotFoundHandler((request, reply) => refuse(gate, request, reply, 'route_unknown'));
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const reason = reasonOf(error);
+    if (reason === 'internal') gate.record.failure(error);
+    return refuse(gate, request, reply, reason);
+  });
+  return app;
+}
+
+/** Sets `request.caller`, or answers why not. For routes that ask for a run token, before their body is read. */
+export async function authenticate(
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const found = readToken(request.raw.rawHeaders);
+  if (typeof found === 'string') return refuse(gate, request, reply, found);
+  const keys = await gate.facts.keys().catch(() => null);
+  if (!keys) return refuse(gate, request, reply, 'facts_unavailable');
+  const token = await gate.tokens.verify(found.text, keys, gate.now());
+  if (typeof token === 'string') return refuse(gate, request, reply, token);
+  request.caller = { token, text: found.text };
+  return undefined;
+}
+
+/** The shape in which this request is answered. */
+export function surfaceOf(request: FastifyRequest): Surface {
+  const { surface } = request.routeOptions.config;
+  if (surface) return surface;
+  return headerValue(request.raw.rawHeaders, 'anthropic-version') ? 'anthropic' : 'own';
+}
+
+export function addressHosts({ host }: ListenAddress): string[] {
+  return WILDCARDS.has(host) ? [] : [host.includes(':') ? `[${host}]` : host.toLowerCase()];
+}
+
+/** Answers a request whose way ends before its body is read. */
+export function refuse(
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  reason: RefusalReason,
+): FastifyReply {
+  gate.record.refusal(reason, request.ip);
+  const { status, headers, body } = formatRefusal(surfaceOf(request), reason, request.headers['user-agent']);
+  // What is still to come of a body that nobody reads must not be taken for the next request.
+  if (!request.raw.complete) reply.header('connection', 'close');
+  return reply.code(status).headers(headers).send(body);
+}
+
+function reasonOf(error: FastifyError): RefusalReason {
+  if (error.statusCode === 413) return 'body_too_large';
+  if (error.statusCode === 415) return 'media_type_refused';
+  return error.statusCode && error.statusCode < 500 ? 'request_malformed' : 'internal';
+}
+
+/** Codex tries seven times before it falls back to HTTP, on any answer but this. */
+function refuseUpgrade(socket: Socket): void {
+  socket.on('error', () => {});
+  const { status, body } = formatRefusal('own', 'upgrade_refused');
+  const head = `HTTP/1.1 ${status} Upgrade Required\r\nUpgrade: HTTP/1.1\r\nConnection: Upgrade, close\r\nContent-Type: application/json\r\nSallyport-Reason: upgrade_refused`;
+  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+/** What is not HTTP, is too large, or came too slowly. */
+function refuseBroken(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const line = BROKEN_STATUS[error.code ?? ''] ?? '400 Bad Request';
+  const { body } = formatRefusal('own', 'request_malformed');
+  const head = `HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Type: application/json`;
+  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+const BROKEN_STATUS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+const TOOL_BODY_BYTES = 1024 * 1024;
+const SERVER_OPTIONS = {
+  maxHeaderSize: 32 * 1024,
+  headersTimeout: 10_000,
+  /** For a whole request: the largest body over a slow line. */
+  requestTimeout: 120_000,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 65_000,
+  noDelay: true,
+  requireHostHeader: true,
+  // curl offers h2c with every request and takes HTTP/1.1 for an answer; a WebSocket client waits for a refusal.
+  shouldUpgradeCallback: ({ headers }: { headers: { upgrade?: string | undefined } }): boolean =>
+    !/^h2c$/i.test(headers.upgrade ?? ''),
+};

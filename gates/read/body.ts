@@ -1,0 +1,31 @@
+/** A request's body as it can be read: decoded from a copy where it is compressed, within the limit of its route. */
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import type { RefusalReason } from '../reasons.ts';
+
+/** The plain bytes, or why they cannot be had. @param encoding `Content-Encoding`, lower case, empty for none */
+export async function readBody(
+  body: Buffer,
+  encoding: string,
+  maxBytes: number,
+): Promise<Buffer | RefusalReason> {
+  if (encoding === '' || encoding === 'identity') return body;
+  const decode = DECODERS[encoding];
+  if (!decode) return 'encoding_refused';
+  try {
+    return await decode(body, { maxOutputLength: maxBytes });
+  } catch (error) {
+    return (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE'
+      ? 'body_too_large'
+      : 'body_malformed';
+  }
+}
+
+type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+
+const DECODERS: Readonly<Record<string, Decoder>> = {
+  gzip: promisify(gunzip) as Decoder,
+  deflate: promisify(inflate) as Decoder,
+  br: promisify(brotliDecompress) as Decoder,
+  zstd: promisify(zstdDecompress) as Decoder,
+};

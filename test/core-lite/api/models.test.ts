@@ -1,0 +1,134 @@
+/** Models and usage over HTTP: what an operator may write, and what the sums say. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { openDatabase } from '../../../core-lite/database/pool.ts';
+import { UsageLedger } from '../../../core-lite/record/usage-ledger.ts';
+import { Secret } from '../../../core-lite/secret.ts';
+import { type Send, sendAs } from '../../support/core-client.ts';
+import { startWorld, type World } from '../../support/world.ts';
+
+let world: World;
+let send: Send;
+
+beforeAll(async () => {
+  world = await startWorld();
+  send = sendAs(world);
+  await send('PUT', '/v1/vaults/team');
+  const put = (name: string, kind: string, more: object = {}) =>
+    send('PUT', `/v1/vaults/team/credentials/${name}`, {
+      kind,
+      hosts: ['api.test'],
+      secret: { value: 'a-key-of-some-length' },
+      ...more,
+    });
+  await put('key', 'model_key');
+  await put('variable', 'environment_variable', { variable: 'X' });
+});
+afterAll(() => world?.close());
+
+const MODEL = { baseUrl: 'https://api.test/v1/', dialects: ['openai'], credential: 'team/key' };
+
+describe('models', () => {
+  it('are put, listed with the built-in one, replaced and removed; each change is an event', async () => {
+    const put = await send('PUT', '/v1/models/openai%2Fgpt', MODEL);
+    expect(put.body).toMatchObject({
+      name: 'openai/gpt',
+      builtIn: false,
+      baseUrl: 'https://api.test/v1',
+      upstreamName: 'openai/gpt',
+      credential: 'team/key',
+    });
+    await send('PUT', '/v1/models/openai%2Fgpt', {
+      ...MODEL,
+      upstreamName: 'gpt',
+      dialects: ['openai', 'anthropic'],
+    });
+    const list = await send('GET', '/v1/models');
+    expect(list.rows.map((row) => [row['name'], row['builtIn'], row['upstreamName']])).toEqual([
+      ['fixture/echo', true, 'fixture/echo'],
+      ['openai/gpt', false, 'gpt'],
+    ]);
+    expect((await send('DELETE', '/v1/models/openai%2Fgpt')).status).toBe(204);
+    expect((await send('GET', '/v1/models/openai%2Fgpt')).status).toBe(404);
+    const events = await send('GET', '/v1/admin-events');
+    expect(
+      events.rows.filter((row) => String(row['action']).startsWith('model.')).map((row) => row['action']),
+    ).toEqual(['model.rm', 'model.put', 'model.put']);
+  });
+
+  const REFUSED: readonly (readonly [name: string, path: string, body: object, status: number])[] = [
+    ['the built-in one', 'fixture%2Fecho', MODEL, 409],
+    ['a name with a space', 'a%20b', MODEL, 400],
+    ['an address', 'm', { ...MODEL, baseUrl: 'https://10.0.0.1/' }, 400],
+    ['a query', 'm', { ...MODEL, baseUrl: 'https://api.test/?key=x' }, 400],
+    ['a user', 'm', { ...MODEL, baseUrl: 'https://me@api.test/' }, 400],
+    ['no dialect', 'm', { ...MODEL, dialects: [] }, 400],
+    ['an unknown dialect', 'm', { ...MODEL, dialects: ['gemini'] }, 400],
+    ['a credential that is not there', 'm', { ...MODEL, credential: 'team/none' }, 404],
+    ['a credential of another kind', 'm', { ...MODEL, credential: 'team/variable' }, 400],
+    ['a misspelt field', 'm', { ...MODEL, upstream: 'x' }, 400],
+  ];
+  for (const [name, path, body, status] of REFUSED) {
+    it(`are refused: ${name}`, async () =>
+      expect((await send('PUT', `/v1/models/${path}`, body)).status).toBe(status));
+  }
+
+  it('keep their credential', async () => {
+    await send('PUT', '/v1/models/m', MODEL);
+    expect((await send('DELETE', '/v1/vaults/team/credentials/key')).status).toBe(409);
+  });
+});
+
+describe('usage', () => {
+  it('is summed by each group; rows written twice count once', async () => {
+    const gates = openDatabase(new Secret(world.databaseUrl), 'sallyport_gates');
+    const ledger = new UsageLedger(gates, 'rep_1', vi.fn());
+    const entry = (id: string, agent: string, day: string, outcome: string, output: number | null) => ({
+      id,
+      at: new Date(`${day}T12:00:00Z`),
+      sessionId: 'ses_1',
+      turnId: `trn_${day}`,
+      agent,
+      model: 'm',
+      upstreamName: 'm',
+      dialect: 'openai' as const,
+      streamed: false,
+      status: 200,
+      outcome,
+      tokens: { input: 10, output, cached: 4, cacheWrite: null, reasoning: null },
+      firstByteMs: 1.4,
+      durationMs: 2.6,
+    });
+    ledger.add(entry('usg_1', 'ann', '2026-01-01', 'completed', 5));
+    ledger.add(entry('usg_2', 'bob', '2026-01-02', 'completed', 50));
+    ledger.add(entry('usg_3', 'bob', '2026-01-02', 'client_left', null));
+    ledger.add(entry('usg_4', 'bob', '2026-01-03', 'completed', null));
+    ledger.add(entry('usg_4', 'bob', '2026-01-03', 'completed', null));
+    expect(await ledger.close()).toBe(0);
+    await gates.close();
+    const sums = async (query: string) =>
+      (await send('GET', `/v1/usage${query}`)).rows.map((row) => [
+        row['group'],
+        row['calls'],
+        row['failed'],
+        row['unmetered'],
+        row['inputTokens'],
+        row['outputTokens'],
+      ]);
+    expect(await sums('')).toEqual([
+      ['bob', 3, 1, 1, 30, 50],
+      ['ann', 1, 0, 0, 10, 5],
+    ]);
+    expect(await sums('?by=day')).toEqual([
+      ['2026-01-01', 1, 0, 0, 10, 5],
+      ['2026-01-02', 2, 1, 0, 20, 50],
+      ['2026-01-03', 1, 0, 1, 10, 0],
+    ]);
+    expect(await sums('?by=model&since=2026-01-02T00:00:00Z&until=2026-01-03T00:00:00Z')).toEqual([
+      ['m', 2, 1, 0, 20, 50],
+    ]);
+    expect(await sums('?by=session')).toEqual([['ses_1', 4, 1, 1, 40, 55]]);
+    expect((await sums('?by=turn')).length).toBe(3);
+    expect((await send('GET', '/v1/usage?by=nothing')).status).toBe(400);
+    expect((await send('GET', '/v1/usage?since=yesterday')).status).toBe(400);
+  });
+});
