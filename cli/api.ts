@@ -1,6 +1,6 @@
 /** Calls core's admin API for the commands. The admin key and the values of secrets leave here and nowhere else. */
 import { readConfig } from '../core-lite/config.ts';
-import { Fault } from '../core-lite/errors.ts';
+import { Fault, type FaultCode } from '../core-lite/errors.ts';
 import { Secret } from '../core-lite/secret.ts';
 import type { Io } from './command.ts';
 import { CommandError, usageError } from './command-error.ts';
@@ -57,6 +57,21 @@ export function query(fields: Readonly<Record<string, string | number | undefine
   return given.length > 0 ? `?${new URLSearchParams(given)}` : '';
 }
 
+/** Whether `error` is core's refusal with this code. */
+export function isRefusal(error: unknown, code: FaultCode): boolean {
+  return error instanceof CoreRefusal && error.code === code;
+}
+
+/** What core said no to, in its own words. */
+class CoreRefusal extends CommandError {
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message, null);
+    this.code = code;
+  }
+}
+
 interface Answer {
   readonly status: number;
   readonly text: string;
@@ -73,7 +88,8 @@ async function send(base: string, target: string, request: RequestInit): Promise
   }
 }
 
-function stringify(body: unknown): string {
+/** As JSON, each `Secret` as its value: for a body that is sent now. */
+export function stringify(body: unknown): string {
   return JSON.stringify(body, function (this: Record<string, unknown>, name: string, value: unknown) {
     // `value` is what a secret's own toJSON made of it.
     const original = this[name];
@@ -90,15 +106,15 @@ function refusedKey(base: string, where: string): CommandError {
 
 /** Core's own words: what is wrong and what to do. */
 function refused(base: string, { status, text }: Answer): CommandError {
-  const message = readMessage(text);
-  if (message) return new CommandError(message, null);
+  const read = readError(text);
+  if (read) return new CoreRefusal(read.message, read.code);
   return new CommandError(`${base} answered ${status}`, 'check that SALLYPORT_CORE_URL names core');
 }
 
-function readMessage(text: string): string | null {
+function readError(text: string): { readonly message: string; readonly code: string } | null {
   try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown } };
-    return typeof error?.message === 'string' ? error.message : null;
+    const { error } = JSON.parse(text) as { error?: { message?: unknown; code?: unknown } };
+    return typeof error?.message === 'string' ? { message: error.message, code: String(error.code) } : null;
   } catch {
     return null;
   }

@@ -2,10 +2,12 @@
  * What `doctor` looks at, one check each: it finds out and says so, and changes nothing. Each check stands alone, so
  * that one that fails hides no other.
  */
+import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Config } from '../core-lite/config.ts';
 import { checkSchema } from '../core-lite/database/migrate.ts';
 import type { Database } from '../core-lite/database/pool.ts';
+import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
 import { ResolveFailure } from '../core-lite/network/resolve.ts';
 import { formatAddress } from '../core-lite/service.ts';
@@ -13,7 +15,7 @@ import { KEY_CLASSES, openClassKey } from '../core-lite/vault/class-keys.ts';
 import { openApi } from './api.ts';
 import type { Io } from './command.ts';
 import { CommandError } from './command-error.ts';
-import { findAdminKey, findCoreUrl, findEgress, withMasterKey } from './home.ts';
+import { findAdminKey, findCoreUrl, findEgress, findGates, withMasterKey } from './home.ts';
 
 /** What the checks work with. */
 export interface Patient {
@@ -79,6 +81,21 @@ async function checkCore({ config, io }: Patient): Promise<string> {
   return `${base} accepts the admin key of ${where}`;
 }
 
+/** Every trust bundle is made with it, and every leaf of an interception by it. */
+async function checkAuthority({ config, io }: Patient): Promise<string | Skipped> {
+  const base = await findCoreUrl(config, io.variables);
+  const answer = await askOnce(`${base}/authority.pem`, io.signal);
+  if (answer === null) return new Skipped(`core at ${base} does not answer`);
+  const pem = await answer.text();
+  if (answer.status !== 200 || !pem.startsWith('-----BEGIN CERTIFICATE-----'))
+    throw new CommandError(`core at ${base} shows no egress CA`, 'run `sallyport migrate`, which makes it');
+  const { validToDate } = new X509Certificate(pem);
+  const day = validToDate.toISOString().slice(0, 10);
+  if (validToDate.getTime() <= Date.now())
+    throw new CommandError(`the egress CA ended on ${day}`, 'nothing is intercepted until there is another');
+  return `is there, and valid until ${day}`;
+}
+
 async function checkEgress({ config, io }: Patient): Promise<string> {
   const { host, port } = await findEgress(config, io.variables);
   const at = formatAddress({ host, port });
@@ -96,6 +113,30 @@ async function checkEgress({ config, io }: Patient): Promise<string> {
     );
   }
   return `${at} asks for a token`;
+}
+
+async function checkGates({ config, io }: Patient): Promise<string> {
+  const at = formatAddress(await findGates(config, io.variables));
+  const answer = await askOnce(`http://${at}/v1/models`, io.signal);
+  if (answer === null) {
+    throw new CommandError(
+      `nothing answers at ${at}`,
+      'start it with `npm start` or `sallyport gates`, or set SALLYPORT_GATES_LISTEN',
+    );
+  }
+  if (!answer.headers.get('www-authenticate')?.includes('sallyport-gates')) {
+    throw new CommandError(
+      `what listens at ${at} does not ask for a run token`,
+      'set SALLYPORT_GATES_LISTEN to where the gates listen',
+    );
+  }
+  return `${at} asks for a run token`;
+}
+
+async function checkExtraRoots({ config }: Patient): Promise<string | Skipped> {
+  if (config.extraCa === undefined) return new Skipped('SALLYPORT_EXTRA_CA is not set');
+  const { length } = await loadExtraRoots(config.extraCa);
+  return `${config.extraCa} holds ${length === 1 ? 'a certificate' : `${length} certificates`}`;
 }
 
 async function checkHostsFile({ config }: Patient): Promise<string | Skipped> {
@@ -137,6 +178,12 @@ async function checkClock({ database }: Patient): Promise<string | Skipped> {
   throw new CommandError(`${Math.abs(offSeconds)} s ${direction} the database's`, 'let NTP set both clocks');
 }
 
+/** What answers a GET without any credential; `null` where nothing does. */
+async function askOnce(url: string, signal: AbortSignal): Promise<Response | null> {
+  const until = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+  return fetch(url, { redirect: 'manual', signal: until }).catch(() => null);
+}
+
 /** What answers a CONNECT without a token, up to its first line's end; `null` where nothing listens. */
 function askWithoutToken(host: string, port: number, signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
@@ -166,7 +213,10 @@ export const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['schema', checkVersion],
   ['keys', checkKeys],
   ['core', checkCore],
+  ['egress CA', checkAuthority],
   ['egress', checkEgress],
+  ['gates', checkGates],
+  ['extra roots', checkExtraRoots],
   ['hosts file', checkHostsFile],
   ['dns', checkDns],
   ['clock', checkClock],

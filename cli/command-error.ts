@@ -41,4 +41,5 @@ function join(what: string, remedy: string | null): string {
 
 /** 0 done or allowed; 1 failed or denied; 2 typed wrongly; 130 interrupted, as a shell says it. */
 export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
-export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
+/** One of these, or what a command that `run` ran ended with. */
+export type ExitStatus = number;

@@ -53,11 +53,16 @@ interface Definition<A extends readonly string[], O extends Options> {
   /** What stands behind the name: `NAME`, or `[NAME]` where it may be left out. */
   readonly args: A;
   readonly options: O;
+  /** What stands behind `--`, for a command that runs another; without it `--` only ends the options. */
+  readonly rest?: string;
   /** Paragraphs of the help text. */
   readonly notes?: readonly string[];
   /** Command lines that work when they are pasted. */
   readonly examples: readonly string[];
-  run(input: { readonly args: Arguments<A>; readonly options: Values<O> }, io: Io): Promise<ExitStatus>;
+  run(
+    input: { readonly args: Arguments<A>; readonly options: Values<O>; readonly rest: readonly string[] },
+    io: Io,
+  ): Promise<ExitStatus>;
 }
 
 /** A command whose own types are forgotten, as the list of all commands holds it. */
@@ -68,6 +73,8 @@ export interface Command extends Omit<Definition<readonly string[], Options>, 'r
 export interface Input {
   readonly args: readonly (string | undefined)[];
   readonly options: Readonly<Record<string, boolean | string | readonly string[]>>;
+  /** What was typed behind `--`, for a command that takes it. */
+  readonly rest: readonly string[];
 }
 
 export function defineCommand<const A extends readonly string[], const O extends Options>(
@@ -79,8 +86,9 @@ export function defineCommand<const A extends readonly string[], const O extends
 
 /** What was typed behind the command's name, or `help`. Throws a usage error. */
 export function readCommandLine(command: Command, words: readonly string[]): Input | 'help' {
+  const end = command.rest === undefined ? -1 : words.indexOf('--');
   const { tokens } = parseArgs({
-    args: [...words],
+    args: end < 0 ? [...words] : words.slice(0, end),
     options: Object.fromEntries(
       Object.entries(command.options).map(([name, { type }]) => [name, { type }] as const),
     ),
@@ -101,7 +109,8 @@ export function readCommandLine(command: Command, words: readonly string[]): Inp
       rule.multiple && typeof value === 'string' ? [...(Array.isArray(before) ? before : []), value] : value;
   }
   const args = tokens.filter((token) => token.kind === 'positional').map((token) => token.value);
-  return { args: placeArguments(command, args), options };
+  const rest = end < 0 ? [] : words.slice(end + 1);
+  return { args: placeArguments(command, args), options, rest };
 }
 
 /** A usage error of one command: its remedy is the command's own help. */
@@ -147,7 +156,8 @@ function placeArguments(command: Command, given: readonly string[]): readonly (s
   if (missing) throw wrong(command, `${command.name} needs ${missing}`);
   if (given.length > command.args.length) {
     const takes = command.args.length === 0 ? 'no argument' : command.args.join(' ');
-    throw wrong(command, `${command.name} takes ${takes} and nothing more`);
+    const before = command.rest === undefined ? '' : `: ${command.rest} stands behind --`;
+    throw wrong(command, `${command.name} takes ${takes} and nothing more${before}`);
   }
   return command.args.map((_, place) => given[place]);
 }

@@ -33,7 +33,13 @@ export function describeNoun(noun: string, commands: readonly Command[]): string
 
 export function describeCommand(command: Command): string[] {
   const options = Object.entries(command.options);
-  const words = ['sallyport', command.name, ...command.args, ...(options.length > 0 ? ['[OPTIONS]'] : [])];
+  const words = [
+    'sallyport',
+    command.name,
+    ...command.args,
+    ...(options.length > 0 ? ['[OPTIONS]'] : []),
+    ...(command.rest === undefined ? [] : ['--', command.rest]),
+  ];
   const rows = [...options.map(([name, rule]) => optionRow(name, rule)), ['  --help', 'shows this text']];
   return [
     `usage: ${words.join(' ')}`,

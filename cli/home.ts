@@ -27,6 +27,13 @@ export async function findEgress(config: Config, variables: NodeJS.ProcessEnv): 
   return reachable(address);
 }
 
+/** Where a run reaches the gates. */
+export async function findGates(config: Config, variables: NodeJS.ProcessEnv): Promise<ListenAddress> {
+  const started = variables['SALLYPORT_GATES_LISTEN'] ? undefined : (await readAddresses(config)).gates;
+  const address = started ? readConfig({ SALLYPORT_GATES_LISTEN: started }).gatesListen : config.gatesListen;
+  return reachable(address);
+}
+
 /** The settings as egress has them: those that a running `npm start` gave it, under those of this process. */
 export async function readEgressConfig(variables: NodeJS.ProcessEnv): Promise<Config> {
   const { settings } = await readAddresses(readConfig(variables));
@@ -79,6 +86,7 @@ export function withMasterKey(config: Config): Config {
 interface Published {
   readonly core?: string;
   readonly egress?: string;
+  readonly gates?: string;
   /** What egress was given on top of the settings of whoever started it. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -88,10 +96,11 @@ async function readAddresses(config: Config): Promise<Published> {
   try {
     const read: unknown = JSON.parse(await readFile(join(config.home, 'addresses.json'), 'utf8'));
     if (typeof read !== 'object' || read === null) return {};
-    const { core, egress, settings } = read as Record<string, unknown>;
+    const { core, egress, gates, settings } = read as Record<string, unknown>;
     return {
       ...(isAddress(core) ? { core } : {}),
       ...(isAddress(egress) ? { egress } : {}),
+      ...(isAddress(gates) ? { gates } : {}),
       ...(isTexts(settings) ? { settings } : {}),
     };
   } catch {

@@ -5,11 +5,13 @@
 import { processVariables } from '../core-lite/config.ts';
 import { EXIT } from './command-error.ts';
 import { runCommand } from './run.ts';
+import { signalsTaken } from './signals.ts';
 import { stopWithParent } from './up/stop-with-parent.ts';
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
+    if (signalsTaken()) return;
     if (stop.signal.aborted) process.exit(EXIT.interrupted);
     stop.abort();
   });

@@ -15,6 +15,7 @@ import { rotateSigningKey } from '../core-lite/tokens/signing-keys.ts';
 import { makeClassKeys, openClassKey } from '../core-lite/vault/class-keys.ts';
 import { loadMasterKeys } from '../core-lite/vault/master-key.ts';
 import type { SealKey } from '../core-lite/vault/seal.ts';
+import { authorityPlace } from '../egress/authority.ts';
 
 export interface SetUp {
   /** Migrations that were applied now. */
@@ -76,6 +77,6 @@ async function insertAuthority(tx: Queryable, egress: SealKey): Promise<void> {
     id,
     'current',
     certificatePem,
-    egress.seal(pem, `authorities ${id} sealed_private 1`),
+    egress.seal(pem, authorityPlace(id)),
   ]);
 }

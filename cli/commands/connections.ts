@@ -18,6 +18,7 @@ interface RefusalCountAnswer {
 const OPTIONS = {
   env: { type: 'string', value: 'NAME', help: 'of this environment, by name or id' },
   host: { type: 'string', value: 'HOST', help: 'to this host, or *.suffix' },
+  turn: { type: 'string', value: 'TURN', help: 'that this turn opened' },
   verdict: { type: 'string', choices: ['allowed', 'denied', 'reported'], help: 'with this verdict' },
   since: { type: 'string', value: 'TIME', help: 'from then on: 30s, 5m, 2h, 7d, or 2026-01-31T12:00:00Z' },
   limit: { type: 'string', value: 'N', help: 'the newest N; default 100' },
@@ -50,8 +51,8 @@ export const connections = defineCommand({
       await showRefusals(api, since, limit, options.json === true, io);
       return EXIT.done;
     }
-    const { env: environment, host, verdict } = options;
-    const filter = { environment, host, verdict, since };
+    const { env: environment, host, turn, verdict } = options;
+    const filter = { environment, host, turn, verdict, since };
     const found = await readNewest(api, filter, limit);
     const follow = { api, filter, first: found, json: options.json === true };
     if (options.follow) await followConnections(follow, io);
@@ -99,7 +100,9 @@ async function showRefusals(
 }
 
 function refuseFilters(options: Values<typeof OPTIONS>, limit: number): void {
-  const given = (['env', 'host', 'verdict', 'follow'] as const).find((name) => options[name] !== undefined);
+  const given = (['env', 'host', 'turn', 'verdict', 'follow'] as const).find(
+    (name) => options[name] !== undefined,
+  );
   if (given) throw wrong(connections, `--refusals are counts: --${given} does not go with it`);
   if (limit > PAGE_ROWS) throw wrong(connections, `--refusals shows ${PAGE_ROWS} at most`);
 }

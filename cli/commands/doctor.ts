@@ -17,11 +17,11 @@ interface Finding {
 
 export const doctor = defineCommand({
   name: 'doctor',
-  summary: 'checks settings, database, keys, core, egress, names and clock, and says what is wrong',
+  summary: 'checks settings, database, keys, core, egress, gates, names and clock, and says what is wrong',
   args: [],
   options: { json: { type: 'boolean', help: 'prints JSON' } },
   notes: [
-    'It sees what the settings of this process name: run it where a service runs, as the service runs. It changes nothing; the CONNECT it sends to egress is counted as a refusal. Exit status 1 if anything is wrong.',
+    'It sees what the settings of this process name: run it where a service runs, as the service runs. It changes nothing; what it sends to egress and the gates, without a token, is counted as a refusal. Exit status 1 if anything is wrong.',
   ],
   examples: ['npx sallyport doctor'],
   run: async ({ options }, io) => {

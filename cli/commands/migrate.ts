@@ -25,7 +25,7 @@ export const migrate = defineCommand({
   ],
   run: async ({ options }, io) => {
     if (options['print-roles']) {
-      io.out(roleSql(loginOf(io.variables['DATABASE_URL'] ?? '')));
+      io.out(`${roleSql(loginOf(readConfig(io.variables).databaseUrl?.reveal() ?? ''))};`);
       return EXIT.done;
     }
     // It makes the CA: loaded here, so that the other commands start quicker.
@@ -47,6 +47,7 @@ export const migrate = defineCommand({
 
 /** The login of a database URL as SQL writes it, or a word to be replaced. */
 function loginOf(url: string): string {
+  // Checked already: a URL whose escapes are broken is no setting.
   const name = decodeURIComponent(URL.parse(url)?.username ?? '');
   if (name === '') return 'OWNER';
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;

@@ -6,7 +6,7 @@ import { serveUntilStopped } from '../serve.ts';
 
 export const up = defineCommand({
   name: 'up',
-  summary: 'starts everything here: database, core, egress and a demo (`npm start`)',
+  summary: 'starts everything here: database, core, egress, gates and a demo (`npm start`)',
   args: [],
   options: { 'no-demo': { type: 'boolean', help: 'leaves the demo environment and its origin out' } },
   notes: ['Ctrl-C stops it all; a second start finds everything again.'],

@@ -7,43 +7,30 @@ import { formatAddress, translateListenError } from '../../core-lite/service.ts'
 import type { ListenAddress } from '../../core-lite/setting-kinds.ts';
 import { writePrivately } from './home.ts';
 
-export interface Addresses {
-  readonly core: ListenAddress;
-  readonly coreObserve: ListenAddress;
-  readonly egress: ListenAddress;
-  readonly egressObserve: ListenAddress;
+export interface Addresses extends Readonly<Record<Listener, ListenAddress>> {
   /** The settings that make the services listen there. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
+export type Listener = keyof typeof LISTENERS;
+
 /** The settings' addresses; where they leave the port to us (0) one that is free now. */
 export async function chooseAddresses(config: Config): Promise<Addresses> {
-  const [core, coreObserve, egress, egressObserve] = await Promise.all([
-    settle(config.coreListen),
-    settle(config.coreObserveListen),
-    settle(config.egressListen),
-    settle(config.egressObserveListen),
-  ]);
-  return {
-    core,
-    coreObserve,
-    egress,
-    egressObserve,
-    environment: {
-      SALLYPORT_CORE_LISTEN: formatAddress(core),
-      SALLYPORT_CORE_OBSERVE_LISTEN: formatAddress(coreObserve),
-      SALLYPORT_EGRESS_LISTEN: formatAddress(egress),
-      SALLYPORT_EGRESS_OBSERVE_LISTEN: formatAddress(egressObserve),
-    },
-  };
+  const settled = await Promise.all(
+    NAMES.map(async (name) => [name, await settle(config[`${name}Listen`])] as const),
+  );
+  const environment = settled.map(([name, address]) => [LISTENERS[name], formatAddress(address)]);
+  // Every listener is among the names.
+  const addresses = Object.fromEntries(settled) as Record<Listener, ListenAddress>;
+  return { ...addresses, environment: Object.fromEntries(environment) };
 }
 
 /**
  * Rejects with Fault `port_taken` where something listens already: what answers there would be taken for ours. The
  * services say the same when they come too late.
  */
-export async function checkPorts({ core, coreObserve, egress, egressObserve }: Addresses): Promise<void> {
-  for (const address of [core, coreObserve, egress, egressObserve]) await bindOnce(address);
+export async function checkPorts(addresses: Addresses): Promise<void> {
+  for (const name of NAMES) await bindOnce(addresses[name]);
 }
 
 /** The address at which this machine reaches what listens there. */
@@ -57,11 +44,10 @@ export function reachable({ host, port }: ListenAddress): ListenAddress {
  */
 export async function publishAddresses(
   file: string,
-  { core, coreObserve, egress, egressObserve }: Addresses,
+  addresses: Addresses,
   settings: Readonly<Record<string, string>>,
 ): Promise<{ close(): Promise<void> }> {
-  const named = Object.entries({ core, egress, coreObserve, egressObserve });
-  const texts = named.map(([name, address]) => [name, formatAddress(reachable(address))]);
+  const texts = NAMES.map((name) => [name, formatAddress(reachable(addresses[name]))]);
   const published = { ...Object.fromEntries(texts), settings };
   await writePrivately(file, `${JSON.stringify(published, null, 2)}\n`);
   return { close: () => rm(file, { force: true }) };
@@ -88,6 +74,17 @@ function bindOnce(address: ListenAddress): Promise<void> {
   });
 }
 
+/** What listens, each with the setting that says where. */
+const LISTENERS = {
+  core: 'SALLYPORT_CORE_LISTEN',
+  coreObserve: 'SALLYPORT_CORE_OBSERVE_LISTEN',
+  egress: 'SALLYPORT_EGRESS_LISTEN',
+  egressObserve: 'SALLYPORT_EGRESS_OBSERVE_LISTEN',
+  gates: 'SALLYPORT_GATES_LISTEN',
+  gatesObserve: 'SALLYPORT_GATES_OBSERVE_LISTEN',
+} as const;
+// Its keys are what it was written with.
+const NAMES = Object.keys(LISTENERS) as readonly Listener[];
 const ANY_HOST: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 /**
  * Below the ports that systems hand out by themselves (32768 on Linux, 49152 elsewhere): one of those could be given

@@ -2,12 +2,14 @@
 import { Agent, request } from 'node:http';
 import type { Secret } from '../../core-lite/secret.ts';
 import type { ListenAddress } from '../../core-lite/setting-kinds.ts';
+import { stringify } from '../api.ts';
 import { reachable } from './addresses.ts';
 
 export interface Question {
   readonly method?: 'GET' | 'PUT';
   readonly path: string;
   readonly adminKey?: Secret;
+  /** A `Secret` in it is sent as its value. */
   readonly body?: unknown;
 }
 
@@ -34,7 +36,7 @@ export function ask(address: ListenAddress, question: Question): Promise<Answer>
       );
     });
     call.once('error', reject);
-    call.end(body === undefined ? undefined : JSON.stringify(body));
+    call.end(body === undefined ? undefined : stringify(body));
   });
 }
 

@@ -1,15 +1,19 @@
 /**
- * The demo's origin: a small HTTPS server on loopback that shows what reached it. It keeps nothing, and answers
- * with nothing but what it was sent.
+ * The demo's origin: a small HTTPS server on loopback that shows what reached it, under two names. A secret is bound to
+ * the second, so nothing under that name gives back what it was sent: that would hand the secret to whoever asks.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Authority } from '../../certs/authority.ts';
 import { issueLeaf } from '../../certs/leaf.ts';
 import { translateListenError } from '../../core-lite/service.ts';
 import { makeDemoRepository } from './demo-repository.ts';
+import type { DemoSecret } from './demo-secret.ts';
 
 export const DEMO_HOST = 'demo.sallyport.test';
+/** The name that asks for the demo's secret. */
+export const DEMO_API_HOST = 'api.demo.sallyport.test';
 
 export interface DemoOrigin {
   readonly port: number;
@@ -20,14 +24,22 @@ export interface DemoOrigin {
  * Listens on 127.0.0.1 at the first of `ports` that is free; 0 is any that is.
  * Rejects with Fault `port_taken` where none is.
  */
-export async function startDemoOrigin(authority: Authority, ports: readonly number[]): Promise<DemoOrigin> {
-  const repository = makeDemoRepository();
-  const server = createServer(certify(authority), (request, response) => {
-    answer(request, response, repository);
-  });
+export async function startDemoOrigin(
+  authority: Authority,
+  secret: Pick<DemoSecret, 'recognise'>,
+  ports: readonly number[],
+): Promise<DemoOrigin> {
+  const content = makeContent(secret);
+  let contexts = certify(authority);
+  const server = createServer(
+    { SNICallback: (name, done) => done(null, contexts.get(name)) },
+    (request, response) => answer(request, response, content),
+  );
   const port = await listenFirst(server, ports);
   // A leaf lives for seven days; this start may live longer.
-  const renewal = setInterval(() => server.setSecureContext(certify(authority)), RENEWAL_MS).unref();
+  const renewal = setInterval(() => {
+    contexts = certify(authority);
+  }, RENEWAL_MS).unref();
   return {
     port,
     close: () => {
@@ -40,20 +52,41 @@ export async function startDemoOrigin(authority: Authority, ports: readonly numb
   };
 }
 
-function certify(authority: Authority): { readonly cert: string; readonly key: string } {
-  const leaf = issueLeaf(authority, DEMO_HOST, new Date());
-  return { cert: leaf.certificatePem, key: leaf.keyPem };
+/** A leaf for each name; none for a client that asks for another. */
+function certify(authority: Authority): ReadonlyMap<string, SecureContext> {
+  return new Map(
+    [DEMO_HOST, DEMO_API_HOST].map((host) => {
+      const leaf = issueLeaf(authority, host, new Date());
+      return [host, createSecureContext({ cert: leaf.certificatePem, key: leaf.keyPem })];
+    }),
+  );
 }
 
-type Repository = ReadonlyMap<string, Buffer>;
+interface Content {
+  readonly repository: ReadonlyMap<string, Buffer>;
+  /** By name and path, besides the repository. */
+  readonly pages: Readonly<Record<string, Pages>>;
+}
 
-function answer(request: IncomingMessage, response: ServerResponse, repository: Repository): void {
-  const path = (request.url ?? '/').split('?')[0] ?? '/';
-  const found = find(path, request, repository);
-  const [status, type, body] =
-    request.method !== 'GET' && request.method !== 'HEAD'
-      ? ([405, TEXT, `only GET is answered here\n`] as const)
-      : (found ?? ([404, TEXT, `there is nothing here; try ${PAGES.join(' ')} ${REPOSITORY}\n`] as const));
+type Pages = Readonly<Record<string, (request: IncomingMessage) => Page>>;
+type Page = readonly [status: number, type: string, body: string | Buffer];
+
+function makeContent(secret: Pick<DemoSecret, 'recognise'>): Content {
+  const whoami = ({ headers }: IncomingMessage): Page => {
+    const ending = secret.recognise(headers.authorization);
+    return ending === null
+      ? [401, TEXT, 'no key arrived, or another one\n']
+      : [200, TEXT, `the real key arrived, ending in …${ending}\n`];
+  };
+  return {
+    repository: makeDemoRepository(),
+    pages: { [DEMO_HOST]: PLAIN_PAGES, [DEMO_API_HOST]: { '/whoami': whoami } },
+  };
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, content: Content): void {
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const [status, type, body] = isRead ? find(request, content) : NOT_READ;
   request.resume();
   response.writeHead(status, {
     'content-type': type,
@@ -63,20 +96,19 @@ function answer(request: IncomingMessage, response: ServerResponse, repository: 
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-function find(
-  path: string,
-  request: IncomingMessage,
-  repository: Repository,
-): readonly [status: number, type: string, body: string | Buffer] | null {
-  if (path === '/')
-    return [200, TEXT, 'You came through Sallyport: this origin can be reached in no other way.\n'];
-  if (path === '/hello') return [200, TEXT, 'hello\n'];
-  if (path === '/headers')
-    return [200, 'application/json', `${JSON.stringify(request.headersDistinct, null, 2)}\n`];
+/** The name is the one of the handshake: what a `Host` says is the client's to choose. */
+function find(request: IncomingMessage, { pages, repository }: Content): Page {
+  const path = (request.url ?? '/').split('?')[0] ?? '/';
+  // Every connection to an HTTPS server is one.
+  const { servername } = request.socket as TLSSocket;
+  const own = (typeof servername === 'string' && pages[servername]) || {};
+  const page = Object.hasOwn(own, path) ? own[path]?.(request) : undefined;
+  if (page) return page;
   const file = path.startsWith(`${REPOSITORY}/`)
     ? repository.get(path.slice(REPOSITORY.length + 1))
     : undefined;
-  return file === undefined ? null : [200, 'application/octet-stream', file];
+  if (file) return [200, 'application/octet-stream', file];
+  return [404, TEXT, `there is nothing here; try ${Object.keys(own).join(' ')} ${REPOSITORY}\n`];
 }
 
 async function listenFirst(server: Server, ports: readonly number[]): Promise<number> {
@@ -104,6 +136,15 @@ function listen(server: Server, port: number): Promise<number> {
 
 const HOST = '127.0.0.1';
 const REPOSITORY = '/demo.git';
-const PAGES = ['/', '/hello', '/headers'];
 const TEXT = 'text/plain; charset=utf-8';
+const NOT_READ: Page = [405, TEXT, 'only GET is answered here\n'];
+const PLAIN_PAGES: Pages = {
+  '/': () => [200, TEXT, 'You came through Sallyport: this origin can be reached in no other way.\n'],
+  '/hello': () => [200, TEXT, 'hello\n'],
+  '/headers': ({ headersDistinct }) => [
+    200,
+    'application/json',
+    `${JSON.stringify(headersDistinct, null, 2)}\n`,
+  ],
+};
 const RENEWAL_MS = 24 * 3_600_000;

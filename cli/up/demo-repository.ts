@@ -45,6 +45,6 @@ const BRANCH = 'refs/heads/main';
 const AUTHOR = 'Sallyport <demo@sallyport.test> 1767225600 +0000';
 const README = `# demo
 
-This repository came through a tunnel of Sallyport. The proxy resolved the name, judged the address, wrote the record
+This repository came through Sallyport. The proxy resolved the name, judged the address, wrote the record
 and only then opened the connection; \`npx sallyport connections\` shows the row.
 `;

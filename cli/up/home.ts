@@ -20,6 +20,7 @@ export interface HomeFiles {
   readonly services: string;
   readonly coreLog: string;
   readonly egressLog: string;
+  readonly gatesLog: string;
   /** What Node compiled of the services: half of a start is reading their TypeScript. */
   readonly compileCache: string;
   readonly demo: string;
@@ -47,6 +48,7 @@ export async function prepareHome(folder: string): Promise<HomeFiles> {
     services: join(home, 'services.json'),
     coreLog: join(home, 'logs', 'core.log'),
     egressLog: join(home, 'logs', 'egress.log'),
+    gatesLog: join(home, 'logs', 'gates.log'),
     compileCache: join(home, 'compile-cache'),
     demo: join(home, 'demo'),
   };

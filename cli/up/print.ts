@@ -3,10 +3,12 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../core-lite/config.ts';
 import { formatAddress } from '../../core-lite/service.ts';
+import { ECHO_MODEL } from '../../core-lite/state/model.ts';
 import { VERSION } from '../../core-lite/version.ts';
-import { type Addresses, reachable } from './addresses.ts';
+import { type Addresses, type Listener, reachable } from './addresses.ts';
 import type { Demo } from './demo.ts';
 import { DEMO_ENVIRONMENT } from './demo-environment.ts';
+import { DEMO_VARIABLE } from './demo-vault.ts';
 import type { HomeFiles } from './home.ts';
 
 export interface Ready {
@@ -19,14 +21,14 @@ export interface Ready {
 
 /** The lines; commands, and nothing else, are indented by two blanks and begin with no other sign. */
 export function describeReady({ files, addresses, demo, seconds }: Ready): readonly string[] {
-  const at = (name: 'core' | 'coreObserve' | 'egress' | 'egressObserve') =>
-    formatAddress(reachable(addresses[name]));
+  const at = (name: Listener) => formatAddress(reachable(addresses[name]));
   return [
     `Sallyport ${VERSION} is ready after ${seconds.toFixed(1)} s.`,
     `- egress, the proxy   ${at('egress')}, health and metrics ${at('egressObserve')}`,
+    `- gates, for models   ${at('gates')}, health and metrics ${at('gatesObserve')}`,
     `- core, the admin API ${at('core')}, health and metrics ${at('coreObserve')}`,
     `- keys                ${files.home}: master.key (keep a copy of it), admin.key`,
-    `- logs                ${dirname(files.coreLog)}: core.log, egress.log`,
+    `- logs                ${dirname(files.coreLog)}: core.log, egress.log, gates.log`,
     'In another shell:',
     ...commandPlace(files.home),
     ...(demo ? demoCommands(demo) : ['  npx sallyport --help']),
@@ -34,20 +36,25 @@ export function describeReady({ files, addresses, demo, seconds }: Ready): reado
   ];
 }
 
-function demoCommands({ origin, caFile }: Demo): readonly string[] {
+function demoCommands({ origin, api }: Demo): readonly string[] {
+  const run = `npx sallyport run --env ${DEMO_ENVIRONMENT} --`;
+  const explain = `npx sallyport explain --env ${DEMO_ENVIRONMENT}`;
+  const whoami = `curl -sS -H "Authorization: Bearer $${DEMO_VARIABLE}" https://${api}/whoami`;
   return [
-    `  export HTTPS_PROXY="$(npx sallyport token egress --env ${DEMO_ENVIRONMENT} --proxy-url)"`,
-    // curl and git look at this spelling first: it may be set to another proxy.
-    '  export https_proxy="$HTTPS_PROXY"',
-    'Allowed, through a tunnel; the name is resolved by the proxy, and only there:',
-    `  curl --cacert ${quote(caFile)} https://${origin}/`,
-    `  GIT_SSL_CAINFO=${quote(caFile)} git ls-remote https://${origin}/demo.git`,
-    'Denied, and the headers say why and what to do:',
-    '  curl -sS -o /dev/null -D - https://example.com/',
-    'What happened, and what would:',
+    'A secret that the command never sees, and that the origin gets:',
+    `  ${run} sh -c 'echo "$${DEMO_VARIABLE}"; ${whoami}'`,
+    'A model, called with no key; this one is built in and echoes:',
+    `  ${run} sh -c '${ECHO_CALL}'`,
+    'A host that nobody allowed; the headers say why and what to do:',
+    `  ${run} curl -sS -o /dev/null -D - https://example.com/`,
+    'Other programs as they are, through a tunnel that nobody reads:',
+    `  ${run} git ls-remote https://${origin}/demo.git`,
+    'What each of them left, and what would become of others:',
     '  npx sallyport connections',
-    `  npx sallyport explain --env ${DEMO_ENVIRONMENT} ${origin}`,
-    `  npx sallyport explain --env ${DEMO_ENVIRONMENT} example.com`,
+    '  npx sallyport exchanges',
+    '  npx sallyport usage --by model',
+    `  ${explain} ${api}`,
+    `  ${explain} example.com`,
   ];
 }
 
@@ -63,3 +70,9 @@ function quote(text: string): string {
 }
 
 const CLONE = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+const ECHO_BODY = JSON.stringify({ model: ECHO_MODEL.name, messages: [{ role: 'user', content: 'hello' }] });
+/** Stands between single quotes. */
+const ECHO_CALL = [
+  'curl -sS "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY"',
+  `-d "${ECHO_BODY.replaceAll('"', '\\"')}"; echo`,
+].join(' ');

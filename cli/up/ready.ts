@@ -8,12 +8,12 @@ import { ask } from './ask.ts';
 import type { HomeFiles } from './home.ts';
 
 /**
- * Resolves to `null` when core and egress serve and reach the database, or after 30 s to a line that says which does
+ * Resolves to `null` when core, egress and the gates serve and reach the database, or after 30 s to a line that says which does
  * not. Rejects when `signal` is aborted.
  */
 export async function untilReady(
   addresses: Addresses,
-  { coreLog, egressLog }: HomeFiles,
+  { coreLog, egressLog, gatesLog }: HomeFiles,
   signal: AbortSignal,
 ): Promise<string | null> {
   const until = Date.now() + LIMIT_MS;
@@ -23,6 +23,8 @@ export async function untilReady(
     ['egress', egressLog, () => isOk(addresses.egressObserve, '/ready')],
     // The proxy itself has no path that answers: that it takes connections must do.
     ['egress', egressLog, () => accepts(addresses.egress)],
+    ['gates', gatesLog, () => isOk(addresses.gatesObserve, '/ready')],
+    ['gates', gatesLog, () => isOk(addresses.gates, '/')],
   ];
   const ready = await Promise.all(checks.map(([, , check]) => holds(check, until, signal)));
   const late = checks.find((_, place) => !ready[place]);

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '../../core-lite/config.ts';
 
-export type ServiceName = 'core' | 'egress';
+export type ServiceName = 'core' | 'egress' | 'gates';
 
 export interface ServicePlan {
   readonly name: ServiceName;

@@ -8,6 +8,7 @@ import { describeFailure } from '../command-error.ts';
 import { type Addresses, checkPorts, chooseAddresses, publishAddresses } from './addresses.ts';
 import { type Demo, startDemo } from './demo.ts';
 import { ensureDemoEnvironment } from './demo-environment.ts';
+import { ensureDemoCredential } from './demo-vault.ts';
 import { type HomeFiles, prepareHome } from './home.ts';
 import { openHomeDatabase } from './home-database.ts';
 import { type Installation, prepareInstallation } from './installation.ts';
@@ -76,7 +77,10 @@ async function runUntilEnd(run: Run): Promise<string | null> {
   const ended = Promise.race([database.ended, ...services.map((service) => service.ended)]);
   const failed = await readyOrEnded(addresses, files, ended, signal);
   if (failed !== null) return failed;
-  if (demo) await ensureDemoEnvironment(addresses.core, installation.adminKey, demo, say);
+  if (demo) {
+    await ensureDemoCredential(addresses.core, installation.adminKey, demo);
+    await ensureDemoEnvironment(addresses.core, installation.adminKey, demo, say);
+  }
   parts.push(await publishAddresses(files.addresses, addresses, demo?.environment ?? {}));
   const seconds = (performance.now() - startedAt) / 1_000;
   console.log(describeReady({ files, addresses, demo, seconds }).join('\n'));
@@ -115,6 +119,7 @@ function startServices(
   const plans = [
     { name: 'core', logFile: files.coreLog, environment: variables },
     { name: 'egress', logFile: files.egressLog, environment: { ...variables, ...demo?.environment } },
+    { name: 'gates', logFile: files.gatesLog, environment: variables },
   ] as const;
   return plans.map((plan) => {
     const service = startService({ ...plan, drainMs: config.drain });

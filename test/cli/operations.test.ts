@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-describe('migrate, core and egress', () => {
+describe('migrate and the services', () => {
   let database: TestDatabase;
   let variables: Record<string, string>;
   beforeAll(async () => {
@@ -57,7 +57,7 @@ describe('migrate, core and egress', () => {
       err: [],
     });
 
-    for (const service of ['core', 'egress']) {
+    for (const service of ['core', 'egress', 'gates']) {
       const stop = new AbortController();
       const lines: string[] = [];
       const running = sallyport([service], {
@@ -65,7 +65,8 @@ describe('migrate, core and egress', () => {
         signal: stop.signal,
         seen: (line) => lines.push(line),
       });
-      await expect.poll(() => lines.some((line) => line.includes(`${service} is ready`)), POLL).toBe(true);
+      const isReady = new RegExp(`${service} (is|are) ready`);
+      await expect.poll(() => lines.some((line) => isReady.test(line)), POLL).toBe(true);
       stop.abort();
       expect(await running).toMatchObject({ status: 0, err: [] });
       expect(lines.map((line) => JSON.parse(line).service)).toEqual(lines.map(() => service));
@@ -192,6 +193,7 @@ describe('config', () => {
       'env list',
       'core',
       'egress',
+      'gates',
       'migrate',
       'keys rotate-master',
       'token egress --env a',
@@ -204,13 +206,15 @@ describe('config', () => {
 });
 
 describe('the home of `npm start`', () => {
-  it('names core, egress, the admin key and the master key where no setting does', async () => {
+  it('names core, egress, the gates, the admin key and the master key where no setting does', async () => {
     const egress = await world.egress();
+    const gates = await world.gates();
     const home = join(folder, 'home');
     await mkdir(home);
     const addresses = {
       core: `127.0.0.1:${world.core.address.port}`,
       egress: `127.0.0.1:${egress.address.port}`,
+      gates: `127.0.0.1:${gates.address.port}`,
     };
     await writeFile(join(home, 'addresses.json'), JSON.stringify(addresses));
     await writeFile(join(home, 'admin.key'), `${world.adminKey}\n`);
@@ -225,6 +229,9 @@ describe('the home of `npm start`', () => {
     const words = ['keys', 'export-class', 'gates'];
     const exported = await sallyport(words, { variables: { ...variables, DATABASE_URL: world.databaseUrl } });
     expect(exported.status).toBe(0);
+    const { json } = await sallyport(['doctor', '--json'], { variables });
+    for (const check of ['core', 'egress', 'gates'])
+      expect(json<unknown[]>()).toContainEqual(expect.objectContaining({ check, state: 'ok' }));
 
     const set = await sallyport(['env', 'list'], {
       variables: { ...variables, SALLYPORT_CORE_URL: 'http://127.0.0.1:1' },
@@ -277,6 +284,8 @@ const FREE_PORTS = {
   SALLYPORT_CORE_OBSERVE_LISTEN: '127.0.0.1:0',
   SALLYPORT_EGRESS_LISTEN: '127.0.0.1:0',
   SALLYPORT_EGRESS_OBSERVE_LISTEN: '127.0.0.1:0',
+  SALLYPORT_GATES_LISTEN: '127.0.0.1:0',
+  SALLYPORT_GATES_OBSERVE_LISTEN: '127.0.0.1:0',
   SALLYPORT_DRAIN: '0s',
 };
 const POLL = { timeout: 10_000 };

@@ -1,6 +1,11 @@
 /** The record, tokens and explanations by command, against a real core, a real egress and an origin on loopback. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeAuthority } from '../../certs/authority.ts';
 import type { ConnectionAnswer } from '../../cli/connection-row.ts';
+import { formatAddress } from '../../core-lite/service.ts';
 import { connectHead, connectTo } from '../support/client.ts';
 import { startGate, type TestGate } from '../support/gate.ts';
 import { echo, freePort, type Origin, startOrigin } from '../support/origin.ts';
@@ -222,7 +227,11 @@ describe('explain', () => {
     });
     await type('env put bound --allow public.test --credential team/key');
     const { json } = await type('explain --env bound public.test --json');
-    expect(json<Explained>()).toMatchObject({ verdict: 'denied', reason: 'interception_missing' });
+    expect(json<Explained>()).toMatchObject({
+      rules: expect.arrayContaining([
+        { rule: 'bound', outcome: 'passed', saw: expect.stringContaining('its TLS is terminated') },
+      ]),
+    });
   });
 
   it('looks up no name that it denies, nor any with --no-resolve', async () => {
@@ -248,44 +257,63 @@ describe('doctor', () => {
     readonly detail: string;
   }
 
+  let folder: string;
+  let more: Record<string, string>;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-doctor-'));
+    const roots = join(folder, 'roots.pem');
+    await writeFile(roots, makeAuthority({ name: 'of the operator', now: new Date() }).certificatePem);
+    const gates = await gate.world.gates();
+    more = { SALLYPORT_GATES_LISTEN: formatAddress(gates.address), SALLYPORT_EXTRA_CA: roots };
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+  const examine = async (variables: Record<string, string> = {}) => {
+    const { status, json } = await type('doctor --json', { variables: { ...more, ...variables } });
+    return { status, findings: json<Finding[]>() };
+  };
+
   it('finds everything well', async () => {
-    const { status, json } = await type('doctor --json');
-    expect(json<Finding[]>().filter(({ state }) => state !== 'ok')).toEqual([]);
+    const { status, findings } = await examine();
+    expect(findings.filter(({ state }) => state !== 'ok')).toEqual([]);
     expect(status).toBe(0);
-    const { out } = await type('doctor');
+    const { out } = await type('doctor', { variables: more });
     expect(out.map((line) => line.split(/\s+/)[0])).toEqual(out.map(() => 'ok'));
   });
 
   it.each([
     { check: 'core', variables: { SALLYPORT_CORE_URL: 'http://127.0.0.1:1' } },
     { check: 'core', variables: { SALLYPORT_ADMIN_KEY: `sak_${'x'.repeat(43)}` } },
+    { check: 'gates', variables: { SALLYPORT_GATES_LISTEN: '127.0.0.1:1' } },
+    { check: 'extra roots', variables: { SALLYPORT_EXTRA_CA: '/nonexistent/roots.pem' } },
     { check: 'hosts file', variables: { SALLYPORT_HOSTS_FILE: '/nonexistent/hosts' } },
     { check: 'keys', variables: { SALLYPORT_MASTER_KEY: Buffer.alloc(32, 8).toString('base64') } },
     { check: 'database', variables: { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' } },
     { check: 'settings', variables: { SALLYPORT_DRAIN: 'soon' } },
   ])('names what is wrong with $check, and nothing else', async ({ check, variables }) => {
-    const { status, json } = await type('doctor --json', { variables });
-    const wrong = json<Finding[]>().filter(({ state }) => state === 'wrong');
+    const { status, findings } = await examine(variables);
+    const wrong = findings.filter(({ state }) => state === 'wrong');
     expect(status).toBe(1);
     expect(wrong.map((finding) => finding.check)).toEqual([check]);
     expect(wrong[0]?.detail).toMatch(/^[^\n]+; [^\n]+$/);
   });
 
-  it('tells an egress that is not there from another program', async () => {
+  it.each([
+    { check: 'egress', setting: 'SALLYPORT_EGRESS_LISTEN', other: 'does not ask for a token' },
+    { check: 'gates', setting: 'SALLYPORT_GATES_LISTEN', other: 'does not ask for a run token' },
+  ])('tells $check that is not there from another program', async ({ check, setting, other }) => {
     const closed = await freePort();
     const detail = async (port: number) => {
-      const variables = { SALLYPORT_EGRESS_LISTEN: `127.0.0.1:${port}` };
-      const { json } = await type('doctor --json', { variables });
-      return json<Finding[]>().find(({ check }) => check === 'egress')?.detail;
+      const { findings } = await examine({ [setting]: `127.0.0.1:${port}` });
+      return findings.find((finding) => finding.check === check)?.detail;
     };
     expect(await detail(closed)).toContain('nothing answers');
-    expect(await detail(gate.world.core.address.port)).toContain('does not ask for a token');
+    expect(await detail(gate.world.core.address.port)).toContain(other);
   });
 
   it('does not wait for ever for servers that are silent', async () => {
     const variables = { SALLYPORT_DNS_SERVERS: `127.0.0.1:${await freePort()}` };
-    const { json } = await type('doctor --json', { variables });
-    expect(json<Finding[]>().find(({ check }) => check === 'dns')?.state).toBe('wrong');
+    const { findings } = await examine(variables);
+    expect(findings.find(({ check }) => check === 'dns')?.state).toBe('wrong');
   });
 });
 

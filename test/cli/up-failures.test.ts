@@ -51,11 +51,14 @@ it('a database that refuses the login', async () => {
   expect(await failure({ DATABASE_URL: url.href })).toMatch('the database refuses the ');
 });
 
-it('a hosts file that is not there', async () => {
-  const file = join(home.folder, 'no-such-file');
-  const { status, err } = await home.start({ DATABASE_URL: database.url, SALLYPORT_HOSTS_FILE: file }).ended;
-  expect({ status, err }).toEqual({ status: 1, err: [expect.stringContaining(file)] });
-});
+it.each(['SALLYPORT_HOSTS_FILE', 'SALLYPORT_EXTRA_CA'])(
+  'the file of %s that is not there',
+  async (setting) => {
+    const file = join(home.folder, 'no-such-file');
+    const { status, err } = await home.start({ DATABASE_URL: database.url, [setting]: file }).ended;
+    expect({ status, err }).toEqual({ status: 1, err: [expect.stringContaining(file)] });
+  },
+);
 
 it('a master key that is missing, which is not made anew', async () => {
   renameSync(join(home.folder, 'master.key'), join(home.folder, 'master.key.away'));

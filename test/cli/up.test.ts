@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { allGone, type Home, makeHome, type Up, userEnvironment } from './up-process.ts';
 
@@ -26,26 +27,61 @@ describe('a home', () => {
     first = await remember();
     const printed = up.lines().join('\n');
     expect(up.lines().length).toBeLessThan(30);
-    for (const file of ['admin.key', 'master.key']) expect(printed).not.toContain(home.read(file).trim());
-    for (const file of ['.', 'admin.key', 'master.key', 'addresses.json', 'demo/ca.key', 'logs/core.log'])
+    for (const file of SECRETS) expect(printed).not.toContain(home.read(file).trim());
+    for (const file of ['.', 'addresses.json', 'demo/ca.key', 'logs/core.log', 'logs/gates.log', ...SECRETS])
       expect(statSync(join(home.folder, file)).mode & 0o077, file).toBe(0);
+    const { gates, gatesObserve } = JSON.parse(home.read('addresses.json'));
+    for (const url of [`http://${gates}/`, `http://${gatesObserve}/ready`])
+      expect((await fetch(url)).status).toBe(200);
+  });
+
+  it('prints the very commands that README.md shows', () => {
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    const port = home.read('demo/port').trim();
+    const shown = [...readme.matchAll(/^npx sallyport .+$/gm)].map(([line]) => `  ${line}`);
+    expect(shown).not.toEqual([]);
+    for (const line of shown) expect(up.lines()).toContain(line.replaceAll(':4443', `:${port}`));
   });
 
   it.skipIf(!isThere('curl') || !isThere('git') || !isThere('npx'))(
     'has commands to paste that work as printed',
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     () => {
       const said = paste(up.lines());
-      const denied = said.at(-4) ?? '';
-      expect(said.join('\n')).toContain('You came through Sallyport');
-      expect(said.join('\n')).toMatch(/^[0-9a-f]{40}\trefs\/heads\/main$/m);
+      const [secret, model, denied, git, rows, exchanges, usage, allowed, refused] = said.slice(-9);
+      const key = home.read('demo/api.key').trim();
+      expect(said.join('\n')).not.toContain(key);
+      expect(secret).toMatch(/^sallyport-managed\nthe real key arrived, ending in …[0-9a-f]{4}$/m);
+      expect(secret).toContain(key.slice(-4));
+      expect(JSON.parse(model?.split('\n').at(-2) ?? '')).toMatchObject({
+        choices: [{ message: { content: 'hello' } }],
+        usage: { total_tokens: 2 },
+      });
       expect(denied).toMatch(/^HTTP\/1.1 403 /m);
       expect(denied).toMatch(/^Sallyport-Reason: host_denied\r?$/m);
       expect(denied).toMatch(/^Sallyport-Remedy: \w/m);
-      expect(said.at(-3)).toMatch(/demo\.sallyport\.test/);
-      expect(said.at(-3)).toMatch(/example\.com.*host_denied|host_denied.*example\.com/);
-      expect(said.at(-2)).toMatch(/127\.0\.0\.1 +loopback +dialled, opened for it\nallowed: allowlisted/);
-      expect(said.at(-1)).toMatch(/host_denied/);
+      expect(git).toMatch(/^[0-9a-f]{40}\trefs\/heads\/main$/m);
+      expect(rows).toMatch(/ api\.demo\.sallyport\.test:\d+ +allowed +allowlisted +127\.0\.0\.1 /);
+      expect(rows).toMatch(/ example\.com:443 +denied +host_denied /);
+      expect(rows).toMatch(/ demo\.sallyport\.test:\d+ +allowed /);
+      expect(exchanges).toMatch(/ GET \/whoami +200 +injected +demo\/api-key@1 /);
+      expect(usage).toMatch(/^fixture\/echo +1 +0 +0 +1 +0 +1 /m);
+      expect(allowed).toMatch(/ bound +passed +a secret is bound to api\./);
+      expect(allowed).toMatch(/127\.0\.0\.1 +loopback +dialled, opened for it\nallowed: allowlisted/);
+      expect(refused).toMatch(/host_denied/);
+    },
+  );
+
+  it.skipIf(!isThere('curl') || !isThere('git'))(
+    'lets curl through a tunnel and git through an interception as well',
+    { timeout: 60_000 },
+    () => {
+      const port = home.read('demo/port').trim();
+      const run = (...words: string[]) => sallyport('run', '--env', 'demo', '--', ...words);
+      expect(run('curl', '-sS', `https://demo.sallyport.test:${port}/`)).toContain('through Sallyport');
+      const clone = join(home.folder, 'clone');
+      run('git', 'clone', '--quiet', `https://api.demo.sallyport.test:${port}/demo.git`, clone);
+      expect(readFileSync(join(clone, 'README.md'), 'utf8')).toContain('through Sallyport');
     },
   );
 
@@ -55,6 +91,7 @@ describe('a home', () => {
   });
 
   it('is left in order by Ctrl-C', { timeout: 30_000 }, async () => {
+    expect(home.services()).toHaveLength(3);
     const processes = [...home.services(), databasePid()];
     const { status, out, err } = await up.end('SIGINT');
     expect({ status, last: out.at(-1), err }).toEqual({ status: 0, last: 'sallyport: stopped', err: [] });
@@ -114,9 +151,11 @@ async function remember(): Promise<Record<string, string>> {
   return {
     adminKey: home.read('admin.key'),
     masterKey: home.read('master.key'),
+    demoSecret: home.read('demo/api.key'),
     demoAuthority: home.read('demo/ca.pem'),
     authority: await ask('/authority.pem'),
     environment: JSON.parse(await ask('/v1/environments/demo')).id,
+    credentials: await ask('/v1/credentials'),
   };
 }
 
@@ -156,6 +195,17 @@ function paste(lines: readonly string[]): readonly string[] {
   return stdout.split(`${MARK}\n`).slice(0, commands.length);
 }
 
+/** What the command line printed on standard output, in this home. */
+function sallyport(...words: readonly string[]): string {
+  const env = { ...userEnvironment(), SALLYPORT_HOME: home.folder };
+  return execFileSync(process.execPath, [MAIN, ...words], {
+    cwd: tmpdir(),
+    encoding: 'utf8',
+    env,
+    stdio: 'pipe',
+  });
+}
+
 function isThere(program: string): boolean {
   try {
     execFileSync(program, ['--version'], { stdio: 'ignore' });
@@ -165,4 +215,6 @@ function isThere(program: string): boolean {
   }
 }
 
+const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const SECRETS = ['admin.key', 'master.key', 'demo/api.key'];
 const MARK = '-- next --';

@@ -34,10 +34,17 @@ interface Answer {
   readonly text: string;
 }
 
+/** An origin on loopback that the product may reach by its name, and whose CA it trusts. */
+interface NamedOrigin {
+  readonly name: string;
+  readonly caPem: string | null;
+}
+
 interface Parts {
   readonly folder: string;
   readonly world: World;
   readonly egress: Service;
+  readonly gates: Service;
   readonly origin: CountingOrigin;
   readonly dns: DnsServer;
   readonly observePorts: readonly number[];
@@ -59,11 +66,13 @@ export class CanaryStand {
     );
   }
 
-  /** Names: `open.test` leads to the origin, `bound.test` nowhere, others do not exist. */
-  static async start(): Promise<CanaryStand> {
+  /** Names: `open.test` leads to the origin, `bound.test` nowhere, those of `origins` to them, others do not exist. */
+  static async start(origins: readonly NamedOrigin[] = []): Promise<CanaryStand> {
     const folder = await mkdtemp(join(tmpdir(), 'sallyport-canary-'));
-    await writeFile(join(folder, 'hosts'), '127.0.0.1 open.test bound.test\n');
-    const observePorts = [await freePort(), await freePort()];
+    const names = origins.map(({ name }) => name);
+    await writeFile(join(folder, 'hosts'), `127.0.0.1 ${['open.test', 'bound.test', ...names].join(' ')}\n`);
+    await writeFile(join(folder, 'roots.pem'), origins.map(({ caPem }) => caPem ?? '').join(''));
+    const observePorts = [await freePort(), await freePort(), await freePort()];
     const [dns, origin] = [await startDnsServer({}), await startCountingOrigin()];
     const world = await startWorld({
       SALLYPORT_MASTER_KEY: randomBytes(32).toString('base64'),
@@ -73,9 +82,23 @@ export class CanaryStand {
       SALLYPORT_LOG_LEVEL: 'debug',
       SALLYPORT_CORE_OBSERVE_LISTEN: `127.0.0.1:${observePorts[0]}`,
       SALLYPORT_EGRESS_OBSERVE_LISTEN: `127.0.0.1:${observePorts[1]}`,
+      SALLYPORT_GATES_OBSERVE_LISTEN: `127.0.0.1:${observePorts[2]}`,
+      ...(origins.length > 0 ? { SALLYPORT_EXTRA_CA: join(folder, 'roots.pem') } : {}),
     });
-    const egress = await world.egress();
-    return new CanaryStand({ folder, world, egress, origin, dns, observePorts });
+    const [egress, gates] = [await world.egress(), await world.gates()];
+    return new CanaryStand({ folder, world, egress, gates, origin, dns, observePorts });
+  }
+
+  get world(): World {
+    return this.#parts.world;
+  }
+
+  get egress(): Service {
+    return this.#parts.egress;
+  }
+
+  get gates(): Service {
+    return this.#parts.gates;
   }
 
   get adminKey(): string {
@@ -128,7 +151,7 @@ export class CanaryStand {
     // A body that is too large is answered, and the connection closed, before all of it was sent.
     const answer = await fetch(url, request).catch(() => Response.error());
     const text = await answer.text();
-    this.#note(`${method} ${path}: ${answer.status}`, JSON.stringify([...answer.headers]) + text, except);
+    this.note(`${method} ${path}: ${answer.status}`, JSON.stringify([...answer.headers]) + text, except);
     return { status: answer.status, text };
   }
 
@@ -157,7 +180,7 @@ export class CanaryStand {
       signal: AbortSignal.timeout(20_000),
     });
     const text = lines.join('\n');
-    this.#note(`sallyport ${words.slice(0, 2).join(' ')}: ${status}`, text, except);
+    this.note(`sallyport ${words.slice(0, 2).join(' ')}: ${status}`, text, except);
     return { status, text };
   }
 
@@ -179,7 +202,7 @@ export class CanaryStand {
 
   async connect(target: string, token: string): Promise<ConnectAnswer> {
     const answer = await connectThrough(this.#parts.egress.address.port, target, token);
-    this.#note(`CONNECT ${target}: ${answer.status}`, answer.text);
+    this.note(`CONNECT ${target}: ${answer.status}`, answer.text);
     return answer;
   }
 
@@ -187,7 +210,7 @@ export class CanaryStand {
   async send(raw: string): Promise<number> {
     const { status, text, socket } = await sendRaw(this.#parts.egress.address.port, raw);
     socket.destroy();
-    this.#note(`to egress: ${status}`, text);
+    this.note(`to egress: ${status}`, text);
     return status;
   }
 
@@ -222,20 +245,20 @@ export class CanaryStand {
 
   /** Notes what was logged, the metrics, and the whole database with PostgreSQL's own log. */
   async collect(): Promise<void> {
-    this.#note('the logs', this.#parts.world.logged());
+    this.note('the logs', this.#parts.world.logged());
     for (const port of this.#parts.observePorts)
-      this.#note('metrics', await (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
+      this.note('metrics', await (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
     const client = new pg.Client({ connectionString: this.#parts.world.databaseUrl });
     await client.connect();
     try {
       const { rows: tables } = await client.query<{ name: string }>(TABLES);
       for (const name of [...tables.map((row) => row.name), 'pg_stat_activity']) {
         const { rows } = await client.query<Record<string, unknown>>(`SELECT * FROM ${name}`);
-        this.#note(`the table ${name}`, rows.flatMap(Object.values).map(textOf).join('\n'));
+        this.note(`the table ${name}`, rows.flatMap(Object.values).map(textOf).join('\n'));
       }
       const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
       const log = join(dirname(rows[0]?.data_directory ?? ''), 'postgres.log');
-      this.#note('the log of PostgreSQL', await readFile(log, 'utf8'));
+      this.note('the log of PostgreSQL', await readFile(log, 'utf8'));
     } finally {
       await client.end();
     }
@@ -249,7 +272,8 @@ export class CanaryStand {
     await rm(folder, { recursive: true, force: true });
   }
 
-  #note(where: string, text: string, except?: string): void {
+  /** Keeps what the product said, to be searched. */
+  note(where: string, text: string, except?: string): void {
     this.said.push({ where, text, ...(except === undefined ? {} : { except }) });
   }
 }

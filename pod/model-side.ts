@@ -1,0 +1,119 @@
+/**
+ * The gates as one run's clients see them: a base URL on loopback that takes the run's secret for a key and puts the
+ * current run token in its place. It answers to its own address only and never to a browser: a page could name any host
+ * that resolves to loopback, and would send what it is told. It never says or logs a token.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Address, forward } from './forward.ts';
+import { pairsOf, type RawHeaders, valuesOf } from './headers.ts';
+import { isRunSecret, readCredential } from './run-secret.ts';
+
+export interface ModelSide {
+  readonly secret: string;
+  readonly gates: Address;
+  /** The run token to use now. */
+  readonly token: () => string;
+}
+
+/** A listener that is not listening yet. */
+export function makeModelSide(side: ModelSide): Server {
+  const server = createServer(
+    { requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, noDelay: true, maxHeaderSize: MAX_HEAD_BYTES },
+    (request, response) => serve(side, request, response),
+  );
+  server.maxHeadersCount = 0;
+  return server;
+}
+
+function serve(side: ModelSide, request: IncomingMessage, response: ServerResponse): void {
+  const refuse = (why: Refusal): void => {
+    request.resume();
+    sendRefusal(response, why);
+  };
+  const why = judge(request);
+  const place = findSecret(request.rawHeaders, side.secret);
+  if (why !== null || place === null) {
+    refuse(why ?? 'secret_wrong');
+    return;
+  }
+  forward(request, response, {
+    to: side.gates,
+    path: request.url ?? '/',
+    set: {
+      Host: formatHost(side.gates),
+      [place]: place === 'Authorization' ? `Bearer ${side.token()}` : side.token(),
+    },
+    // Another credential beside the run's would be one too many for the gates.
+    drop: KEY_HEADERS.map((name) => name.toLowerCase()),
+    unreachable: () => refuse('gates_unreachable'),
+  });
+}
+
+/** Whether somebody asks whom the relay does not serve, whatever they show. */
+function judge({ rawHeaders, socket: { localPort } }: IncomingMessage): Refusal | null {
+  const [host, ...more] = valuesOf(rawHeaders, 'host').map((value) => value.toLowerCase());
+  const ours = host === `127.0.0.1:${localPort}` || host === `localhost:${localPort}`;
+  if (!ours || more.length > 0) return 'host_unknown';
+  return pairsOf(rawHeaders).some(([name]) => BROWSER.test(name)) ? 'browser_refused' : null;
+}
+
+/** The header that holds the run's secret, where a client puts its key. */
+function findSecret(raw: RawHeaders, secret: string): (typeof KEY_HEADERS)[number] | null {
+  const holds = (name: (typeof KEY_HEADERS)[number]): boolean => {
+    const values = valuesOf(raw, name.toLowerCase());
+    const shown = name === 'Authorization' ? readCredential(values[0] ?? '') : values[0];
+    return values.length === 1 && isRunSecret(shown, secret);
+  };
+  return KEY_HEADERS.find(holds) ?? null;
+}
+
+/** In a shape that the SDKs of both dialects read. */
+function sendRefusal(response: ServerResponse, why: Refusal): void {
+  const { status, type, text } = REFUSALS[why];
+  const body = JSON.stringify({ type: 'error', error: { type, code: why, message: text, param: null } });
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    // SDKs send an error again that a second try may mend.
+    ...(status < 500 ? { 'x-should-retry': 'false' } : {}),
+  });
+  response.end(body);
+}
+
+type Refusal = keyof typeof REFUSALS;
+
+function formatHost({ host, port }: Address): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+const KEY_HEADERS = ['Authorization', 'X-Api-Key', 'X-Goog-Api-Key'] as const;
+/**
+ * Browsers send at least one of them with every request that a page causes, and no page can take them away. They send
+ * `Sec-Fetch-Mode` too, but so does Node's own `fetch`, and with it every SDK: alone it tells nothing.
+ */
+const BROWSER = /^(origin|sec-fetch-(?!mode$).*)$/i;
+const REFUSALS = {
+  host_unknown: {
+    status: 421,
+    type: 'invalid_request_error',
+    text: 'the relay answers to its own address only; use the base URL as the run has it',
+  },
+  browser_refused: {
+    status: 403,
+    type: 'permission_error',
+    text: 'the relay does not serve browsers; call it from a program of the run',
+  },
+  secret_wrong: {
+    status: 401,
+    type: 'authentication_error',
+    text: 'the relay asks for the secret of the run; use OPENAI_API_KEY or ANTHROPIC_API_KEY as the run has it',
+  },
+  gates_unreachable: {
+    status: 502,
+    type: 'api_error',
+    text: 'the gates cannot be reached from the relay; look whether they run',
+  },
+} as const;
+/** Longer than clients keep a connection: the one who closes first should not be us. */
+const KEEP_ALIVE_MS = 65_000;
+const MAX_HEAD_BYTES = 64 * 1024;

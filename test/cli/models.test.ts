@@ -1,0 +1,85 @@
+/** `model`, `usage` and `gates`, as a user types them. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formatAddress, type Service } from '../../core-lite/service.ts';
+import { startWorld, type World } from '../support/world.ts';
+import { sallyport, settingsOf } from './sallyport.ts';
+
+let world: World;
+let gates: Service;
+let variables: Record<string, string>;
+
+beforeAll(async () => {
+  world = await startWorld();
+  gates = await world.gates();
+  variables = { ...settingsOf(world), SALLYPORT_GATES_LISTEN: formatAddress(gates.address) };
+  await world.call('PUT', '/v1/vaults/team');
+  await world.call('PUT', '/v1/vaults/team/credentials/key', {
+    kind: 'model_key',
+    hosts: ['api.test'],
+    secret: { value: 'sk-canary-of-the-cli' },
+  });
+});
+afterAll(() => world?.close());
+
+const type = (...words: string[]) => sallyport(words, { variables });
+
+describe('model', () => {
+  it('puts, lists and removes', async () => {
+    const url = ['--url', 'https://api.test/v1'];
+    const put = await type('model', 'put', 'a/b', ...url, '--dialect', 'openai', '--credential', 'team/key');
+    expect([put.status, put.out]).toEqual([0, ['model a/b is at https://api.test/v1']]);
+    const list = await type('model', 'list');
+    expect(list.out.map((line) => line.split(/ {2,}/))).toEqual([
+      ['NAME', 'DIALECTS', 'URL', 'UPSTREAM NAME', 'CREDENTIAL'],
+      ['fixture/echo', 'openai anthropic', 'built in', 'fixture/echo', '-'],
+      ['a/b', 'openai', 'https://api.test/v1', 'a/b', 'team/key'],
+    ]);
+    expect((await type('model', 'rm', 'a/b')).out).toEqual(['model a/b is deleted']);
+  });
+
+  it('says what is missing or wrong', async () => {
+    expect((await type('model', 'put', 'x')).err.join()).toContain('needs --url');
+    const wrong = await type('model', 'put', 'x', '--url', 'https://10.0.0.1', '--dialect', 'openai');
+    expect([wrong.status, wrong.err.join()]).toEqual([1, expect.stringContaining('IP address')]);
+  });
+
+  it('tests one on the way that agents take', async () => {
+    const tested = await type(
+      'model',
+      'test',
+      'fixture/echo',
+      '--text',
+      'hello there',
+      '--dialect',
+      'anthropic',
+    );
+    expect([tested.status, tested.out.join()]).toEqual([
+      0,
+      expect.stringMatching(/^200 after \d+ms: hello there$/),
+    ]);
+    const lost = await type('model', 'test', 'fixture/echo', '--gates', 'http://127.0.0.1:9');
+    expect([lost.status, lost.err.join()]).toEqual([1, expect.stringContaining('cannot be reached')]);
+  });
+});
+
+describe('usage', () => {
+  it('shows what that used', async () => {
+    for (let tries = 0; tries < 100; tries += 1) {
+      const used = await type('usage', '--by', 'model', '--since', '1h');
+      if (used.out.length > 1) {
+        expect(used.out[1]?.split(/ +/).slice(0, 8)).toEqual([
+          'fixture/echo',
+          '1',
+          '0',
+          '0',
+          '2',
+          '0',
+          '2',
+          '0',
+        ]);
+        return;
+      }
+    }
+    throw new Error('the ledger stayed empty');
+  });
+});
