@@ -21,18 +21,23 @@ afterEach(() => rmSync(dir, { recursive: true }));
 describe('npm run kit', () => {
   it.each([
     ['hostile-connect', 'hostile/run-connect.mjs'],
+    ['hostile-gates', 'hostile/run-gates.mjs'],
+    ['clients', 'clients/run.mjs'],
     ['bench-connect', 'bench/connect-bench.mjs'],
+    ['bench-model', 'bench/model-bench.mjs'],
   ])('%s exits 3 without its folder and says so in one line', async (name, program) => {
     const errors = `kit: there is no ${program} under ${dir}: name the kits' folder with --dir\n`;
     expect(await kit(name, '--dir', dir, '--', '--rounds', '1')).toEqual({ status: 3, output: '', errors });
   });
 
-  it.each(['', 'hostile', 'bench-connect more', 'bench-connect --rounds 1'])(
+  it.each(['', 'hostile', 'bench-model more', 'bench-connect --rounds 1', 'clients --only curl'])(
     'exits 2 with the usage for "%s"',
     async (words) => {
       const { status, errors } = await kit(...words.split(' ').filter((word) => word !== ''));
       expect(status).toBe(2);
-      expect(errors).toMatch(/^kit: usage: .*hostile-connect\|bench-connect.*\n$/);
+      expect(errors).toMatch(
+        /^kit: usage: .*hostile-connect\|hostile-gates\|clients\|bench-connect\|bench-model.*\n$/,
+      );
     },
   );
 });

@@ -9,15 +9,18 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isFault } from '../../core-lite/errors.ts';
-import { runBench } from './bench.ts';
-import { runHostile } from './hostile.ts';
+import { runBenchConnect } from './bench-connect.ts';
+import { runBenchModel } from './bench-model.ts';
+import { runClients } from './clients.ts';
+import { runHostileConnect } from './hostile-connect.ts';
+import { runHostileGates } from './hostile-gates.ts';
 import { KitRun, runToEnd } from './kit-run.ts';
 import { canIsolate, isolated } from './namespace.ts';
 
 interface Kit {
   /** What DIR must hold. */
   readonly program: string;
-  /** Whether its whole corpus needs a network where nothing can leave. */
+  /** Whether it wants a network where nothing can leave and every port is free. */
   readonly isolated: boolean;
   readonly run: (run: KitRun, dir: string, options: readonly string[]) => Promise<number>;
 }
@@ -41,7 +44,7 @@ async function main(words: readonly string[]): Promise<number> {
   const stop = new AbortController();
   // Each time, not once: a second Ctrl-C must not cut the clearing up short.
   for (const signal of SIGNALS) process.on(signal, () => stop.abort(signal));
-  if (kit.isolated && !command.inNamespace && canIsolate()) return runIsolated(command, stop.signal);
+  if (kit.isolated && !command.inNamespace && canIsolate(dir)) return runIsolated(command, stop.signal);
   return runKit(command, stop.signal);
 }
 
@@ -95,8 +98,11 @@ function say(status: number, line: string): number {
 }
 
 const KITS: Readonly<Record<string, Kit>> = {
-  'hostile-connect': { program: 'hostile/run-connect.mjs', isolated: true, run: runHostile },
-  'bench-connect': { program: 'bench/connect-bench.mjs', isolated: false, run: runBench },
+  'hostile-connect': { program: 'hostile/run-connect.mjs', isolated: true, run: runHostileConnect },
+  'hostile-gates': { program: 'hostile/run-gates.mjs', isolated: true, run: runHostileGates },
+  clients: { program: 'clients/run.mjs', isolated: true, run: runClients },
+  'bench-connect': { program: 'bench/connect-bench.mjs', isolated: false, run: runBenchConnect },
+  'bench-model': { program: 'bench/model-bench.mjs', isolated: false, run: runBenchModel },
 };
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const USAGE = `usage: npm run kit -- ${Object.keys(KITS).join('|')} [--dir DIR] [-- OPTIONS of the kit]`;

@@ -11,20 +11,26 @@ import { freePort } from '../../core-lite/database/embedded-server.ts';
 import { openDatabase } from '../../core-lite/database/pool.ts';
 import { Secret } from '../../core-lite/secret.ts';
 import { loadTenantId } from '../../core-lite/state/tenant.ts';
+import { adminApi, type CallApi } from './admin-api.ts';
 import type { KitRun } from './kit-run.ts';
 
-type Settings = Readonly<Record<string, string>>;
+export type Settings = Readonly<Record<string, string>>;
 
 export interface Product {
   /** The owner's. */
   readonly databaseUrl: string;
   readonly tenantId: string;
   readonly coreUrl: string;
+  readonly adminKey: string;
   /** `address:port` of the proxy. */
   readonly proxy: string;
   readonly egressPid: number;
-  /** Calls the admin API; rejects unless the answer is 2xx. */
-  call<T>(method: string, path: string, body?: unknown): Promise<T>;
+  readonly gatesUrl: string;
+  readonly gatesPid: number;
+  /** What the command line is given to find all of it. */
+  readonly commandLine: Settings;
+  /** Calls the admin API. */
+  readonly call: CallApi;
 }
 
 /** An environment, as far as kits use it. */
@@ -33,19 +39,16 @@ export interface KitEnvironment {
   readonly hostEpoch: number;
 }
 
-/** Resolves when both services serve; `run` ends them. */
+/** Resolves when all services serve; `run` ends them. */
 export async function startProduct(run: KitRun, settings: Settings): Promise<Product> {
   const database = await startTemporary({ signal: run.signal });
   run.hold(() => database.close());
-  const [core, coreObserve, egress, egressObserve] = await freeAddresses();
+  const addresses = await chooseAddresses();
   const all = {
     ...UNSET,
     DATABASE_URL: database.url,
     SALLYPORT_MASTER_KEY: randomBytes(32).toString('base64'),
-    SALLYPORT_CORE_LISTEN: core,
-    SALLYPORT_CORE_OBSERVE_LISTEN: coreObserve,
-    SALLYPORT_EGRESS_LISTEN: egress,
-    SALLYPORT_EGRESS_OBSERVE_LISTEN: egressObserve,
+    ...addresses,
     SALLYPORT_DRAIN: '0s',
     ...settings,
   };
@@ -57,11 +60,28 @@ export async function startProduct(run: KitRun, settings: Settings): Promise<Pro
       variables: all,
       isReady: async () => (await fetch(`http://${observe}/ready`)).ok,
     });
-  await start('core', coreObserve);
-  const egressPid = await start('egress', egressObserve);
-  const coreUrl = `http://${core}`;
-  const call = callApi(coreUrl, adminKey);
-  return { databaseUrl: database.url, tenantId, coreUrl, proxy: egress, egressPid, call };
+  await start('core', addresses.SALLYPORT_CORE_OBSERVE_LISTEN);
+  const egressPid = await start('egress', addresses.SALLYPORT_EGRESS_OBSERVE_LISTEN);
+  const gatesPid = await start('gates', addresses.SALLYPORT_GATES_OBSERVE_LISTEN);
+  const coreUrl = `http://${addresses.SALLYPORT_CORE_LISTEN}`;
+  return {
+    databaseUrl: database.url,
+    tenantId,
+    coreUrl,
+    adminKey,
+    proxy: addresses.SALLYPORT_EGRESS_LISTEN,
+    egressPid,
+    gatesUrl: `http://${addresses.SALLYPORT_GATES_LISTEN}`,
+    gatesPid,
+    commandLine: {
+      ...UNSET,
+      ...addresses,
+      ...settings,
+      SALLYPORT_CORE_URL: coreUrl,
+      SALLYPORT_ADMIN_KEY: adminKey,
+    },
+    call: adminApi(coreUrl, adminKey),
+  };
 }
 
 async function makeInstallation(settings: Settings): Promise<{ adminKey: string; tenantId: string }> {
@@ -76,28 +96,19 @@ async function makeInstallation(settings: Settings): Promise<{ adminKey: string;
   }
 }
 
-function callApi(base: string, adminKey: string): Product['call'] {
-  return async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const answer = await fetch(base + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${adminKey}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    // The route's own schema is what the caller names.
-    return (text === '' ? null : JSON.parse(text)) as T;
+async function chooseAddresses() {
+  const free = async (): Promise<string> => `127.0.0.1:${await freePort()}`;
+  return {
+    SALLYPORT_CORE_LISTEN: await free(),
+    SALLYPORT_CORE_OBSERVE_LISTEN: await free(),
+    SALLYPORT_GATES_LISTEN: await free(),
+    SALLYPORT_GATES_OBSERVE_LISTEN: await free(),
+    SALLYPORT_EGRESS_LISTEN: await free(),
+    SALLYPORT_EGRESS_OBSERVE_LISTEN: await free(),
   };
 }
 
-async function freeAddresses(): Promise<[string, string, string, string]> {
-  const free = async (): Promise<string> => `127.0.0.1:${await freePort()}`;
-  return [await free(), await free(), await free(), await free()];
-}
-
-const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+/** The command line's program. */
+export const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 /** None of the settings of whoever runs the kit: an empty one counts as unset. */
 const UNSET = Object.fromEntries(describeConfig({}).map(({ name }) => [name, '']));

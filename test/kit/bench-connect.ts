@@ -19,7 +19,7 @@ interface Origin {
 }
 
 /** @returns the kit's exit status */
-export async function runBench(run: KitRun, dir: string, options: readonly string[]): Promise<number> {
+export async function runBenchConnect(run: KitRun, dir: string, options: readonly string[]): Promise<number> {
   const kit = join(dir, 'bench');
   const variables = { BENCH_WORK: run.folder };
   const pki = join(run.folder, 'pki');
@@ -27,8 +27,11 @@ export async function runBench(run: KitRun, dir: string, options: readonly strin
   if (made !== 0) throw new Error(`the kit's pki.sh failed (${made}): it needs openssl`);
   const origin: Origin = { http: await freePort(), https: await freePort() };
   const product = await startProduct(run, await settingsFor(run));
-  const targets = [await tunnelTarget(run, product, origin)];
-  // The second target, an environment whose secret is bound to the origin, comes together with interception.
+  const key = await importKey(run, product);
+  const targets = [
+    await tunnelTarget(run, product, origin, key),
+    await interceptionTarget(run, product, origin, key),
+  ];
   if (!options.includes('--target')) targets.push(await floorTarget(run, kit));
   const ours = [
     ['--origin-http', String(origin.http)],
@@ -44,25 +47,78 @@ async function settingsFor(run: KitRun): Promise<Record<string, string>> {
   const names = Array.from({ length: COLD_HOSTS }, (_, index) => `h${String(index).padStart(3, '0')}`);
   const lines = ['origin', ...names].map((name) => `127.0.0.1 ${name}.bench.test\n`);
   await writeFile(hostsFile, lines.join(''));
-  return { SALLYPORT_HOSTS_FILE: hostsFile, SALLYPORT_OPEN_NETWORKS: '*.bench.test=127.0.0.0/8' };
+  return {
+    SALLYPORT_HOSTS_FILE: hostsFile,
+    SALLYPORT_OPEN_NETWORKS: '*.bench.test=127.0.0.0/8',
+    SALLYPORT_EXTRA_CA: join(run.folder, 'pki', 'ca.crt'),
+  };
 }
 
-async function tunnelTarget(run: KitRun, product: Product, { http, https }: Origin): Promise<string> {
-  const environment = await product.call<KitEnvironment>('PUT', '/v1/environments/tunnel', {
-    allow: [`origin.bench.test:${https}`, `origin.bench.test:${http}`, `*.bench.test:${https}`],
+async function tunnelTarget(
+  run: KitRun,
+  product: Product,
+  { http, https }: Origin,
+  key: SigningKey,
+): Promise<string> {
+  const allow = [`origin.bench.test:${https}`, `origin.bench.test:${http}`, `*.bench.test:${https}`];
+  const file = await openEnvironment(run, product, key, { name: 'tunnel', allow });
+  return `name=egress,url=http://run@${product.proxy},tokens=${file},pid=${product.egressPid}`;
+}
+
+/** The same origin with a secret bound to it: its TLS ends at the gate. */
+async function interceptionTarget(
+  run: KitRun,
+  product: Product,
+  { https }: Origin,
+  key: SigningKey,
+): Promise<string> {
+  const hosts = [`origin.bench.test:${https}`, `*.bench.test:${https}`];
+  await product.call('PUT', '/v1/vaults/bench');
+  await product.call('PUT', '/v1/vaults/bench/credentials/secret', {
+    kind: 'environment_secret',
+    hosts,
+    variable: 'BENCH_KEY',
+    secret: { value: 'a-secret-of-the-bench' },
+  });
+  const file = await openEnvironment(run, product, key, {
+    name: 'interception',
+    allow: hosts,
+    credentials: ['bench/secret'],
+  });
+  const authority = join(run.folder, 'authority.pem');
+  await writeFile(authority, await (await fetch(`${product.coreUrl}/authority.pem`)).text());
+  const at = `url=http://run@${product.proxy},tokens=${file},pid=${product.egressPid}`;
+  return `name=egress-mitm,${at},mode=mitm,ca=${authority}`;
+}
+
+/** Makes an environment, and keeps a file of fresh tokens for it. @returns the file */
+async function openEnvironment(
+  run: KitRun,
+  product: Product,
+  key: SigningKey,
+  {
+    name,
+    ...policy
+  }: { readonly name: string; readonly allow: readonly string[]; readonly credentials?: readonly string[] },
+): Promise<string> {
+  const environment = await product.call<KitEnvironment>('PUT', `/v1/environments/${name}`, {
+    ...policy,
     // The kit's figures are thousands a second; it holds up to 5,000 idle tunnels beside what runs.
     maxConnections: 10_000,
     newPerSecond: 1_000_000,
   });
-  const key = await importKey(run, product);
-  const file = join(run.folder, TOKENS);
+  const file = tokensOf(run, name);
   const write = (): Promise<void> => writeTokens(file, product.tenantId, environment, key);
   await write();
   const timer = setInterval(() => {
     write().catch((error: unknown) => console.error(`kit: no fresh tokens: ${String(error)}`));
   }, REFRESH_MS);
   run.hold(async () => clearInterval(timer));
-  return `name=egress,url=http://run@${product.proxy},tokens=${file},pid=${product.egressPid}`;
+  return file;
+}
+
+function tokensOf(run: KitRun, environment: string): string {
+  return join(run.folder, `tokens-${environment}.txt`);
 }
 
 /** The kit's bare proxy as it is nearest to ours: ES256 passwords and names, both remembered for a while. */
@@ -76,7 +132,7 @@ async function floorTarget(run: KitRun, kit: string): Promise<string> {
     isReady: async () => (await fetch(`http://127.0.0.1:${port}`)).status > 0,
   });
   // It asks the system for names, which has no origin.bench.test, and it takes whatever the kit's key signed.
-  const file = join(run.folder, TOKENS);
+  const file = tokensOf(run, 'tunnel');
   return `name=floor,url=http://run@127.0.0.1:${port},tokens=${file},pid=${pid},host=127.0.0.1`;
 }
 
@@ -105,7 +161,6 @@ async function writeTokens(
 const SHORT = ['--rounds', '3', '--seconds', '1'];
 /** Node warns about the address that stands for the floor's host. */
 const QUIET = ['--disable-warning=DEP0123'];
-const TOKENS = 'tokens.txt';
 /** Some hundreds, so that remembering tokens is seen to have a price. */
 const TOKEN_COUNT = 300;
 /** A token lives 15 minutes, a window half a minute at most. */
