@@ -3,9 +3,6 @@ import type { Server } from 'node:http';
 import { buildObserve } from '../core-lite/api/observe.ts';
 import type { Config } from '../core-lite/config.ts';
 import { ChangeFeed } from '../core-lite/database/changes.ts';
-import { checkSchema } from '../core-lite/database/migrate.ts';
-import { type Database, openDatabase } from '../core-lite/database/pool.ts';
-import { Fault } from '../core-lite/errors.ts';
 import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
 import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
@@ -14,9 +11,9 @@ import { ConnectionLog } from '../core-lite/record/connection-log.ts';
 import { ExchangeLog } from '../core-lite/record/exchange-log.ts';
 import { reportLosses } from '../core-lite/record/losses.ts';
 import { RefusalCounts } from '../core-lite/record/refusal-counts.ts';
-import type { Secret } from '../core-lite/secret.ts';
 import { boundAddress, type Service, translateListenError } from '../core-lite/service.ts';
 import type { ListenAddress } from '../core-lite/setting-kinds.ts';
+import { type Base, emptied, startService } from '../core-lite/start-service.ts';
 import { openClassKey } from '../core-lite/vault/class-keys.ts';
 import { SecretReader } from '../core-lite/vault/secret-reader.ts';
 import { Interceptor } from './act/intercept.ts';
@@ -34,36 +31,11 @@ import { Recorder } from './record.ts';
 import { Registry } from './registry.ts';
 
 /** Rejects with the Fault that keeps it from starting; then nothing is left open. */
-export async function startEgress(config: Config, log: Logger): Promise<Service> {
-  const url = config.databaseUrl;
-  if (!url) throw new Fault('config_invalid', 'DATABASE_URL is not set');
-  const database = openDatabase(url, 'sallyport_egress', { max: config.databaseConnections });
-  const parts: Closable[] = [database];
-  try {
-    await checkSchema(database);
-    return await serve(config, log, url, database, parts);
-  } catch (error) {
-    for (const part of parts.toReversed()) await part.close();
-    throw error;
-  }
+export function startEgress(config: Config, log: Logger): Promise<Service> {
+  return startService(config, log, 'sallyport_egress', serve);
 }
 
-interface Closable {
-  close(): unknown;
-}
-
-/** Builds and starts the parts in the order in which they need each other; they are closed in the opposite one. */
-async function serve(
-  config: Config,
-  log: Logger,
-  url: Secret,
-  database: Database,
-  parts: Closable[],
-): Promise<Service> {
-  const hold = <Part extends Closable>(part: Part): Part => {
-    parts.push(part);
-    return part;
-  };
+async function serve({ config, log, url, database, hold }: Base): Promise<Service> {
   const replica = makeId('rep');
   const now = (): Date => new Date();
   const metrics = makeMetrics(
@@ -108,24 +80,11 @@ async function serve(
   });
   const address = await listen(server, config.egressListen);
   log.info({ address, replica }, 'egress is ready');
-  let closing: Promise<void> | undefined;
-  return {
-    address,
-    close: () => {
-      closing ??= shutDown(server, registry, parts, config.drain, log);
-      return closing;
-    },
-  };
+  return { address, close: () => shutDown(server, registry, config.drain) };
 }
 
 /** No new connections, then a while for the open ones, then all are ended, recorded and let go. */
-async function shutDown(
-  server: Server,
-  registry: Registry,
-  parts: readonly Closable[],
-  drainMs: number,
-  log: Logger,
-): Promise<void> {
+async function shutDown(server: Server, registry: Registry, drainMs: number): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();
   await emptied(registry, drainMs);
@@ -133,17 +92,6 @@ async function shutDown(
   await emptied(registry, LAST_WAIT_MS);
   server.closeAllConnections();
   await closed;
-  for (const part of parts.toReversed()) {
-    const left = await part.close();
-    if (typeof left === 'number' && left > 0)
-      log.error({ rows: left }, 'rows of the record could not be written');
-  }
-}
-
-/** Resolves when no connection is open, or after `limitMs`. */
-async function emptied(registry: Registry, limitMs: number): Promise<void> {
-  const until = Date.now() + limitMs;
-  while (registry.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 function listen(server: Server, address: ListenAddress): Promise<ListenAddress> {

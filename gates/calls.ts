@@ -2,6 +2,7 @@
  * The calls that run now. A call is registered before its facts are read, so that a change that arrives while it
  * resolves or streams is seen: a run that is over, a revoked key, or facts that cannot be read for too long end it.
  */
+import type { ServerResponse } from 'node:http';
 import type { ChangeFeed } from '../core-lite/database/changes.ts';
 import { decideRunStaleness } from '../core-lite/state/session.ts';
 import type { VerifiedToken } from '../core-lite/tokens/verify.ts';
@@ -79,8 +80,14 @@ export class Calls {
     return this.#size;
   }
 
-  begin(token: RunToken, at: Date): Call {
+  /** Registers a call, which is also stopped when its client leaves before the answer is whole. */
+  begin(token: RunToken, at: Date, response: ServerResponse): Call {
     const call = new Call(token, at);
+    const leave = (): void => {
+      if (!response.writableFinished) call.stop('client_left');
+    };
+    response.once('close', leave);
+    if (response.destroyed) leave();
     const ofSession = this.#running.get(token.claims.sub) ?? new Set();
     this.#running.set(token.claims.sub, ofSession.add(call));
     this.#size += 1;

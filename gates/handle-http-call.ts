@@ -35,12 +35,7 @@ export async function handleHttpCall(
   arrival: HttpArrival,
   response: ServerResponse,
 ): Promise<void> {
-  const call = gate.calls.begin(arrival.token, gate.now());
-  const leave = (): void => {
-    if (!response.writableFinished) call.stop('client_left');
-  };
-  response.once('close', leave);
-  if (response.destroyed) leave();
+  const call = gate.calls.begin(arrival.token, gate.now(), response);
   try {
     const served = await serve(gate, schemas, arrival, call);
     if (typeof served === 'string') refuse(gate, arrival, response, served);

@@ -42,12 +42,7 @@ export async function handleModelCall(
   arrival: ModelArrival,
   response: ServerResponse,
 ): Promise<void> {
-  const call = gate.calls.begin(arrival.token, gate.now());
-  const leave = (): void => {
-    if (!response.writableFinished) call.stop('client_left');
-  };
-  response.once('close', leave);
-  if (response.destroyed) leave();
+  const call = gate.calls.begin(arrival.token, gate.now(), response);
   try {
     const refusal = await serve(gate, arrival, call, response);
     if (refusal) gate.record.refusal(refusal, arrival.source);

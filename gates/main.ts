@@ -3,17 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import { buildObserve } from '../core-lite/api/observe.ts';
 import type { Config } from '../core-lite/config.ts';
 import { ChangeFeed } from '../core-lite/database/changes.ts';
-import { checkSchema } from '../core-lite/database/migrate.ts';
-import { type Database, openDatabase } from '../core-lite/database/pool.ts';
-import { Fault } from '../core-lite/errors.ts';
 import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
 import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
 import { reportLosses } from '../core-lite/record/losses.ts';
 import { UsageLedger } from '../core-lite/record/usage-ledger.ts';
-import type { Secret } from '../core-lite/secret.ts';
 import { boundAddress, type Service, translateListenError } from '../core-lite/service.ts';
+import { type Base, emptied, startService } from '../core-lite/start-service.ts';
 import { TokenCache } from '../core-lite/tokens/token-cache.ts';
 import { openClassKey } from '../core-lite/vault/class-keys.ts';
 import { GateCredentials } from '../core-lite/vault/gate-credentials.ts';
@@ -28,36 +25,11 @@ import { addRoutes } from './routes.ts';
 import { ToolSchemas } from './tool-schemas.ts';
 
 /** Rejects with the Fault that keeps it from starting; then nothing is left open. */
-export async function startGates(config: Config, log: Logger): Promise<Service> {
-  const url = config.databaseUrl;
-  if (!url) throw new Fault('config_invalid', 'DATABASE_URL is not set');
-  const database = openDatabase(url, 'sallyport_gates', { max: config.databaseConnections });
-  const parts: Closable[] = [database];
-  try {
-    await checkSchema(database);
-    return await serve(config, log, url, database, parts);
-  } catch (error) {
-    for (const part of parts.toReversed()) await part.close();
-    throw error;
-  }
+export function startGates(config: Config, log: Logger): Promise<Service> {
+  return startService(config, log, 'sallyport_gates', serve);
 }
 
-interface Closable {
-  close(): unknown;
-}
-
-/** Builds and starts the parts in the order in which they need each other; they are closed in the opposite one. */
-async function serve(
-  config: Config,
-  log: Logger,
-  url: Secret,
-  database: Database,
-  parts: Closable[],
-): Promise<Service> {
-  const hold = <Part extends Closable>(part: Part): Part => {
-    parts.push(part);
-    return part;
-  };
+async function serve({ config, log, url, database, hold }: Base): Promise<Service> {
   const replica = makeId('rep');
   const now = (): Date => new Date();
   const seal = await openClassKey(database, config, 'gates');
@@ -99,17 +71,11 @@ async function serve(
   });
   const address = boundAddress(app.server, config.gatesListen);
   log.info({ address, replica }, 'gates are ready');
-  return { address, close: () => shutDown(app, calls, parts, config.drain, log) };
+  return { address, close: () => shutDown(app, calls, config.drain) };
 }
 
 /** No new calls, then a while for the running ones, then all are ended, recorded and let go. */
-async function shutDown(
-  app: FastifyInstance,
-  calls: Calls,
-  parts: readonly Closable[],
-  drainMs: number,
-  log: Logger,
-): Promise<void> {
+async function shutDown(app: FastifyInstance, calls: Calls, drainMs: number): Promise<void> {
   app.server.close();
   app.server.closeIdleConnections();
   await emptied(calls, drainMs);
@@ -117,17 +83,6 @@ async function shutDown(
   await emptied(calls, LAST_WAIT_MS);
   app.server.closeAllConnections();
   await app.close();
-  for (const part of parts.toReversed()) {
-    const left = await part.close();
-    if (typeof left === 'number' && left > 0)
-      log.error({ rows: left }, 'rows of the ledger could not be written');
-  }
-}
-
-/** Resolves when no call runs, or after `limitMs`. */
-async function emptied(calls: Calls, limitMs: number): Promise<void> {
-  const until = Date.now() + limitMs;
-  while (calls.size > 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 const LAST_WAIT_MS = 1_000;
