@@ -87,6 +87,11 @@ async function checkAuthority({ config, io }: Patient): Promise<string | Skipped
   const answer = await askOnce(`${base}/authority.pem`, io.signal);
   if (answer === null) return new Skipped(`core at ${base} does not answer`);
   const pem = await answer.text();
+  if (answer.status >= 500)
+    throw new CommandError(
+      `core at ${base} answers ${answer.status}`,
+      'look at its log, and at the database',
+    );
   if (answer.status !== 200 || !pem.startsWith('-----BEGIN CERTIFICATE-----'))
     throw new CommandError(`core at ${base} shows no egress CA`, 'run `sallyport migrate`, which makes it');
   const { validToDate } = new X509Certificate(pem);
@@ -104,6 +109,12 @@ async function checkEgress({ config, io }: Patient): Promise<string> {
     throw new CommandError(
       `nothing answers at ${at}`,
       'start it with `npm start` or `sallyport egress`, or set SALLYPORT_EGRESS_LISTEN',
+    );
+  }
+  if (/^HTTP\/1\.1 503 /.test(status)) {
+    throw new CommandError(
+      `egress at ${at} cannot tell who may pass`,
+      'look at the database: it refuses everyone until that answers again',
     );
   }
   if (!/^HTTP\/1\.1 407 /.test(status)) {

@@ -1,12 +1,18 @@
-/** `npm start`: installs what is missing, then runs `sallyport up` on the pinned Node. */
+/** `npm start`: installs what is missing, then runs `sallyport up` on the pinned Node, for as long as npm is there. */
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { endWithNpm } from './end-with-npm.mjs';
 import { ensureInstalled } from './install.mjs';
 import { launch } from './launch.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 try {
-  launch(ensureInstalled({ root }), [join(root, 'cli', 'main.ts'), 'up', ...process.argv.slice(2)]);
+  const up = launch(ensureInstalled({ root }), [
+    join(root, 'cli', 'main.ts'),
+    'up',
+    ...process.argv.slice(2),
+  ]);
+  if (process.env['npm_lifecycle_event'] === 'start') endWithNpm(up);
 } catch (error) {
   console.error(`sallyport: ${error.message}`);
   process.exit(1);

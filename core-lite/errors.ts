@@ -6,7 +6,7 @@
 /** Code -> [HTTP status where an API answers with it, what to do about it]. */
 const FAULTS = {
   config_invalid: [500, 'correct the settings named above; `sallyport config` lists every one'],
-  home_in_use: [409, 'stop that start first, or set SALLYPORT_HOME to another folder'],
+  home_in_use: [409, 'stop that process first, or set SALLYPORT_HOME to another folder'],
   port_taken: [
     500,
     'stop what listens there, or set another address: the SALLYPORT_…_LISTEN of `sallyport config`',

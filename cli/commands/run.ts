@@ -117,8 +117,13 @@ async function makeBundle(io: Io, signal: AbortSignal): Promise<string> {
   const config = await readEgressConfig(io.variables);
   const base = await findCoreUrl(config, io.variables);
   const authority = await fetch(`${base}/authority.pem`, { signal }).catch(() => null);
-  if (!authority?.ok)
-    throw new CommandError(`core at ${base} has no egress CA to show`, 'look whether core runs there');
+  if (!authority?.ok) {
+    const answer = authority === null ? 'does not answer' : `answers ${authority.status}`;
+    throw new CommandError(
+      `core at ${base} ${answer} when asked for the egress CA`,
+      '`sallyport doctor` says what is wrong',
+    );
+  }
   const extra = config.extraCa;
   const roots = extra === undefined ? [] : [await readRoots(extra)];
   return trustBundlePem(await authority.text(), roots);

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Config } from '../../core-lite/config.ts';
+import { Fault, isFault } from '../../core-lite/errors.ts';
 import { formatAddress, translateListenError } from '../../core-lite/service.ts';
 import type { ListenAddress } from '../../core-lite/setting-kinds.ts';
 import { writePrivately } from './home.ts';
@@ -30,7 +31,11 @@ export async function chooseAddresses(config: Config): Promise<Addresses> {
  * services say the same when they come too late.
  */
 export async function checkPorts(addresses: Addresses): Promise<void> {
-  for (const name of NAMES) await bindOnce(addresses[name]);
+  for (const name of NAMES) {
+    await bindOnce(addresses[name]).catch((error: unknown) => {
+      throw isFault(error) ? new Fault(error.code, `${error.message} (${LISTENERS[name]})`, error) : error;
+    });
+  }
 }
 
 /** The address at which this machine reaches what listens there. */

@@ -1,5 +1,5 @@
 /** What `sallyport up` prints when all is ready: addresses, places, and commands that work as printed. No secret. */
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../core-lite/config.ts';
 import { formatAddress } from '../../core-lite/service.ts';
@@ -31,13 +31,14 @@ export function describeReady({ files, addresses, demo, seconds }: Ready): reado
     `- logs                ${dirname(files.coreLog)}: core.log, egress.log, gates.log`,
     'In another shell:',
     ...commandPlace(files.home),
-    ...(demo ? demoCommands(demo) : ['  npx sallyport --help']),
+    ...(demo ? demoCommands(demo, files.demo) : ['  npx sallyport --help']),
     'Ctrl-C here stops everything.',
   ];
 }
 
-function demoCommands({ origin, api }: Demo): readonly string[] {
+function demoCommands({ origin, api }: Demo, folder: string): readonly string[] {
   const run = `npx sallyport run --env ${DEMO_ENVIRONMENT} --`;
+  const proxy = `npx sallyport token egress --env ${DEMO_ENVIRONMENT} --proxy-url`;
   const explain = `npx sallyport explain --env ${DEMO_ENVIRONMENT}`;
   const whoami = `curl -sS -H "Authorization: Bearer $${DEMO_VARIABLE}" https://${api}/whoami`;
   return [
@@ -49,11 +50,12 @@ function demoCommands({ origin, api }: Demo): readonly string[] {
     `  ${run} curl -sS -o /dev/null -D - https://example.com/`,
     'Other programs as they are, through a tunnel that nobody reads:',
     `  ${run} git ls-remote https://${origin}/demo.git`,
+    'The proxy by itself, with a token of 15 minutes:',
+    `  curl -sS --cacert ${quote(join(folder, 'ca.pem'))} -x "$(${proxy})" https://${origin}/`,
     'What each of them left, and what would become of others:',
     '  npx sallyport connections',
     '  npx sallyport exchanges',
     '  npx sallyport usage --by model',
-    `  ${explain} ${api}`,
     `  ${explain} example.com`,
   ];
 }

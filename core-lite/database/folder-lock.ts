@@ -11,7 +11,7 @@ import { Fault } from '../errors.ts';
 import { exists, isUnreaped, startOf } from './processes.ts';
 
 /**
- * Takes the lock of an existing folder and returns what gives it back. Waits half a second at most.
+ * Takes the lock of an existing folder and returns what gives it back. Waits three seconds at most, for one that is ending.
  * @throws Fault `home_in_use` when another living process, or another part of this one, holds it
  */
 export async function lockFolder(folder: string): Promise<() => void> {
@@ -69,4 +69,4 @@ function isAlive({ pid, started }: Owner): boolean {
 }
 
 const LOCK_FILE = /^lock-(\d+)-(\w+)$/;
-const ATTEMPTS = 6;
+const ATTEMPTS = 40;

@@ -117,21 +117,46 @@ describe('sallyport', () => {
 });
 
 describe('launch', () => {
-  it.each(['SIGINT', 'SIGTERM'] as const)('passes %s on and ends as the child ends', async (signal) => {
-    const program = join(root, 'child.ts');
+  beforeEach(() => {
     writeFileSync(
-      program,
-      `for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => { console.log(s); process.exit(5); });
+      join(root, 'child.ts'),
+      `for (const s of ['SIGINT', 'SIGTERM', 'disconnect']) process.on(s, () => { console.log(s); process.exit(5); });
        console.log('ready'); setInterval(() => {}, 1000);`,
     );
-    const code = `import(${JSON.stringify(join(CLI, 'launch.mjs'))}).then((m) => m.launch(process.execPath, [${JSON.stringify(program)}]))`;
-    const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'ignore'] });
+    writeFileSync(
+      join(root, 'start.mjs'),
+      `import { endWithNpm } from './cli/end-with-npm.mjs';
+       import { launch } from './cli/launch.mjs';
+       endWithNpm(launch(process.execPath, ['child.ts']));`,
+    );
+    const command = `'${process.execPath}' start.mjs; :`;
+    writeFileSync(
+      join(root, 'npm.cjs'),
+      `require('node:child_process').spawn('sh', ['-c', ${JSON.stringify(command)}], { stdio: 'inherit' });`,
+    );
+  });
+
+  /** Sends the signal when the child is ready. @returns all that the child says, and what became of the program */
+  async function signalled(program: string, signal: NodeJS.Signals): Promise<[string[], number | null]> {
+    const child = spawn(process.execPath, [program], { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
       lines.push(line);
       if (line === 'ready') child.kill(signal);
     }
-    expect([lines, await exitOf(child)]).toEqual([['ready', signal], 5]);
+    return [lines, await exitOf(child)];
+  }
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('passes %s on and ends as the child ends', async (signal) => {
+    expect(await signalled('start.mjs', signal)).toEqual([['ready', signal], 5]);
+  });
+
+  it('tells the child when it was killed', async () => {
+    expect(await signalled('start.mjs', 'SIGKILL')).toEqual([['ready', 'disconnect'], null]);
+  });
+
+  it.runIf(process.platform === 'linux')('ends the child when npm was killed', async () => {
+    expect(await signalled('npm.cjs', 'SIGKILL')).toEqual([['ready', 'SIGTERM'], null]);
   });
 });
 

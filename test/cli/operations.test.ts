@@ -244,8 +244,11 @@ describe('the home of `npm start`', () => {
     const { password, port } = new URL(inject('postgresUrl'));
     await mkdir(join(home, 'postgres'), { recursive: true });
     await writeFile(join(home, 'postgres.json'), JSON.stringify({ data: 'postgres', password }));
+    // Not a Sallyport that happens to run on this machine.
+    const listen = { SALLYPORT_EGRESS_LISTEN: '127.0.0.1:1', SALLYPORT_GATES_LISTEN: '127.0.0.1:1' };
+    const variables = { ...listen, SALLYPORT_CORE_URL: 'http://127.0.0.1:1', SALLYPORT_HOME: home };
     const database = async () => {
-      const { json } = await sallyport(['doctor', '--json'], { variables: { SALLYPORT_HOME: home } });
+      const { json } = await sallyport(['doctor', '--json'], { variables });
       return json<{ check: string; state: string }[]>().find(({ check }) => check === 'database')?.state;
     };
     expect(await database()).toBe('skipped');

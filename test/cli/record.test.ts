@@ -1,5 +1,7 @@
 /** The record, tokens and explanations by command, against a real core, a real egress and an origin on loopback. */
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -308,6 +310,26 @@ describe('doctor', () => {
     };
     expect(await detail(closed)).toContain('nothing answers');
     expect(await detail(gate.world.core.address.port)).toContain(other);
+  });
+
+  it('tells services whose database is away from ones that are not there', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n'));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { findings } = await examine({
+      SALLYPORT_EGRESS_LISTEN: address,
+      SALLYPORT_CORE_URL: `http://${address}`,
+    });
+    const details = findings.filter(({ check }) => ['egress', 'egress CA'].includes(check));
+    expect(details.map(({ detail }) => detail)).toEqual([
+      expect.stringContaining('answers 503; look at its log'),
+      expect.stringContaining('cannot tell who may pass; look at the database'),
+    ]);
+    server.close();
   });
 
   it('does not wait for ever for servers that are silent', async () => {

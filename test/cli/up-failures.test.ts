@@ -27,7 +27,9 @@ afterAll(async () => {
 it('an address that is taken', async () => {
   const server = await listen();
   const address = `127.0.0.1:${portOf(server)}`;
-  expect(await failure({ SALLYPORT_EGRESS_OBSERVE_LISTEN: address })).toMatch(`${address} is taken; `);
+  expect(await failure({ SALLYPORT_EGRESS_OBSERVE_LISTEN: address })).toMatch(
+    `${address} is taken (SALLYPORT_EGRESS_OBSERVE_LISTEN); `,
+  );
   server.close();
 });
 

@@ -48,7 +48,7 @@ describe('a home', () => {
     { timeout: 120_000 },
     () => {
       const said = paste(up.lines());
-      const [secret, model, denied, git, rows, exchanges, usage, allowed, refused] = said.slice(-9);
+      const [secret, model, denied, git, proxy, rows, exchanges, usage, refused] = said.slice(-9);
       const key = home.read('demo/api.key').trim();
       expect(said.join('\n')).not.toContain(key);
       expect(secret).toMatch(/^sallyport-managed\nthe real key arrived, ending in …[0-9a-f]{4}$/m);
@@ -61,13 +61,12 @@ describe('a home', () => {
       expect(denied).toMatch(/^Sallyport-Reason: host_denied\r?$/m);
       expect(denied).toMatch(/^Sallyport-Remedy: \w/m);
       expect(git).toMatch(/^[0-9a-f]{40}\trefs\/heads\/main$/m);
+      expect(proxy).toContain('You came through Sallyport');
       expect(rows).toMatch(/ api\.demo\.sallyport\.test:\d+ +allowed +allowlisted +127\.0\.0\.1 /);
       expect(rows).toMatch(/ example\.com:443 +denied +host_denied /);
       expect(rows).toMatch(/ demo\.sallyport\.test:\d+ +allowed /);
       expect(exchanges).toMatch(/ GET \/whoami +200 +injected +demo\/api-key@1 /);
       expect(usage).toMatch(/^fixture\/echo +1 +0 +0 +1 +0 +1 /m);
-      expect(allowed).toMatch(/ bound +passed +a secret is bound to api\./);
-      expect(allowed).toMatch(/127\.0\.0\.1 +loopback +dialled, opened for it\nallowed: allowlisted/);
       expect(refused).toMatch(/host_denied/);
     },
   );
