@@ -16,8 +16,8 @@ interface Refusal {
 export const REFUSALS = {
   request_malformed: {
     status: 400,
-    text: 'the request is not a well-formed CONNECT',
-    remedy: 'send one Host, one Proxy-Authorization and no body with a CONNECT',
+    text: 'the request is not well-formed HTTP/1.1',
+    remedy: 'send headers as RFC 9112 has them: one Host, one length; a CONNECT has no body',
   },
   target_malformed: {
     status: 400,

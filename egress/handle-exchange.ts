@@ -46,6 +46,12 @@ interface Asked {
   readonly at: Date;
 }
 
+/** What the record says of one, also of one that could not be read. */
+interface Noted {
+  readonly head: Pick<RequestHead, 'method' | 'target'>;
+  readonly at: Date;
+}
+
 /** A request that was let through, and with which secrets. */
 interface Granted {
   readonly proof: Allow;
@@ -115,7 +121,8 @@ class Interception {
       const head = bytes === 'too_large' ? null : parseRequestHead(bytes);
       const framing = head && requestFraming(head);
       if (!head || !framing) {
-        this.#refuse({ refusal: 'request_malformed' }, null);
+        this.#exchanges += 1;
+        this.#refuse({ refusal: 'request_malformed' }, { head: head ?? UNREAD, at });
         return 'client_closed';
       }
       if (!(await this.#serveOne({ head, framing, at }))) return 'client_closed';
@@ -205,7 +212,7 @@ class Interception {
   }
 
   /** Answers with the reason and closes. */
-  #refuse(refusal: Refusal, asked: Asked | null, secrets: readonly OpenedSecret[] = []): boolean {
+  #refuse(refusal: Refusal, asked: Noted, secrets: readonly OpenedSecret[] = []): boolean {
     const { refusal: reason, code } = refusal;
     refuse(this.#client.socket, {
       reason,
@@ -213,13 +220,12 @@ class Interception {
       keepAlive: false,
       ...(code ? { code } : {}),
     });
-    if (asked) this.#record(asked, reason, null, secrets);
-    else this.#gate.record.count(this.#connection.source, this.#connection.environmentId, reason);
+    this.#record(asked, reason, null, secrets);
     return false;
   }
 
   #record(
-    asked: Asked,
+    asked: Noted,
     reason: Reason,
     status: number | null,
     secrets: readonly OpenedSecret[],
@@ -251,5 +257,7 @@ function isHarmless({ head, framing }: Asked): boolean {
   return framing.kind === 'none' && (head.method === 'GET' || head.method === 'HEAD');
 }
 
+/** A head that cannot be read names nothing. */
+const UNREAD = { method: '', target: '' };
 const MAX_HEAD_BYTES = 64 * 1024;
 const MAX_PATH_CHARS = 1024;

@@ -5,7 +5,13 @@
  */
 import type { Allow } from '../../core-lite/decision.ts';
 import type { OpenedSecret } from '../../core-lite/vault/secret-reader.ts';
-import { type HeaderLine, headerValues, type RequestHead, type ResponseHead } from '../http1/head.ts';
+import {
+  foldName,
+  type HeaderLine,
+  headerValues,
+  type RequestHead,
+  type ResponseHead,
+} from '../http1/head.ts';
 
 /**
  * The request's head as the origin gets it.
@@ -22,7 +28,9 @@ export function buildOriginHead(
   const injected = new Set(secrets.map((secret) => foldName(secret.placement.header)));
   if (secrets.length === 0 || injected.size !== secrets.length) return null;
   const dropped = droppedNames(head.headers, injected);
-  const kept = head.headers.filter((line) => !dropped.has(line.name) && !injected.has(foldName(line.name)));
+  const kept = head.headers.filter(
+    ({ name }) => !dropped.has(foldName(name)) && !injected.has(foldName(name)),
+  );
   const host = kept.some((line) => line.name === 'host') ? [] : [`Host: ${authority}`];
   const lines = [
     `${head.method} ${head.target} HTTP/1.${head.minor}`,
@@ -36,16 +44,16 @@ export function buildOriginHead(
 /** The response's head as the client gets it. @param close whether the client's connection ends with it */
 export function buildClientHead(head: ResponseHead, close: boolean): Buffer {
   const dropped = droppedNames(head.headers, new Set());
-  const kept = head.headers.filter((line) => !dropped.has(line.name)).map((line) => line.raw);
+  const kept = head.headers.filter((line) => !dropped.has(foldName(line.name))).map((line) => line.raw);
   const lines = [head.line, ...kept, ...(close ? ['Connection: close'] : [])];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
 /** Whether a trailer of the request may pass: nothing that frames, routes, authenticates or is injected. */
 export function mayTrail(line: HeaderLine, secrets: readonly OpenedSecret[]): boolean {
-  if (CONNECTION_HEADERS.has(line.name) || PROTECTED.has(line.name) || line.name === 'authorization')
-    return false;
-  return !secrets.some((secret) => foldName(secret.placement.header) === foldName(line.name));
+  const name = foldName(line.name);
+  if (CONNECTION_HEADERS.has(name) || PROTECTED.has(name) || AUTHENTICATES.test(name)) return false;
+  return !secrets.some((secret) => foldName(secret.placement.header) === name);
 }
 
 function formatSecret({ placement, value }: OpenedSecret): string {
@@ -56,14 +64,9 @@ function formatSecret({ placement, value }: OpenedSecret): string {
 function droppedNames(headers: readonly HeaderLine[], injected: ReadonlySet<string>): Set<string> {
   const nominated = headerValues(headers, 'connection')
     .flatMap((value) => value.split(','))
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => !PROTECTED.has(name) && !injected.has(foldName(name)));
+    .map((name) => foldName(name.trim()))
+    .filter((name) => !PROTECTED.has(name) && !injected.has(name));
   return new Set([...CONNECTION_HEADERS, ...nominated]);
-}
-
-/** Some origins take `X_Api_Key` for `X-Api-Key` (RFC 3875 4.1.18 folds both to one variable). */
-function foldName(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-');
 }
 
 /** RFC 9110 7.6.1, and what proxies were sent by mistake. */
@@ -78,4 +81,6 @@ const CONNECTION_HEADERS = new Set([
   'te',
   'upgrade',
 ]);
+/** An origin that merges trailers into its headers would take one for a credential. */
+const AUTHENTICATES = /auth|cookie|key|token/;
 const PROTECTED = new Set(['content-length', 'host', 'transfer-encoding', 'trailer', 'expect']);

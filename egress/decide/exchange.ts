@@ -16,7 +16,7 @@ export interface ExchangeFacts {
 
 export function decideExchange({ target, head, bound }: ExchangeFacts): Decision {
   // TRACE would send the secret back; a CONNECT inside would be a way around the gate.
-  if (head.method === 'TRACE' || head.method === 'CONNECT') return new Deny('method_refused');
+  if (/^(trace|connect)$/i.test(head.method)) return new Deny('method_refused');
   if (!isHere(target, head)) return new Deny('authority_mismatch');
   if (!PATH.test(head.target)) return new Deny('request_malformed');
   return bound > 0 ? new Allow('injected') : new Deny('injection_failed');

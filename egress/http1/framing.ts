@@ -2,7 +2,7 @@
  * Where a message ends. One length or one `chunked`, spelled in the one way, and never both: a message that two readers
  * could cut at different places is refused (request smuggling).
  */
-import { type HeaderLine, headerValues, type RequestHead, type ResponseHead } from './head.ts';
+import { foldName, type HeaderLine, headerValues, type RequestHead, type ResponseHead } from './head.ts';
 
 export type Framing =
   | { readonly kind: 'none' }
@@ -11,8 +11,9 @@ export type Framing =
   /** A response that ends with its connection. */
   | { readonly kind: 'until_close' };
 
-/** `null` where it is ambiguous. */
+/** `null` where it is ambiguous, also to an origin that takes `Content_Length` for a length. */
 export function requestFraming(head: RequestHead): Framing | null {
+  if (head.headers.some(({ name }) => name.includes('_') && FRAMING.has(foldName(name)))) return null;
   const declared = declaredFraming(head.headers, head.minor);
   return declared === undefined ? NONE : declared;
 }
@@ -41,6 +42,7 @@ function declaredFraming(headers: readonly HeaderLine[], minor: number): Framing
   return codings[0]?.toLowerCase() === 'chunked' && minor === 1 ? { kind: 'chunked' } : null;
 }
 
+const FRAMING = new Set(['content-length', 'host', 'transfer-encoding']);
 const NONE: Framing = { kind: 'none' };
 /** Up to 15 digits are an exact number. */
 const LENGTH = /^\d{1,15}$/;

@@ -30,6 +30,11 @@ export interface ResponseHead {
   readonly headers: readonly HeaderLine[];
 }
 
+/** Some origins take `X_Api_Key` for `X-Api-Key` (RFC 3875 4.1.18 folds both to one variable). */
+export function foldName(name: string): string {
+  return name.toLowerCase().replaceAll('_', '-');
+}
+
 /** The index behind the end of the head, or -1 while it is not complete. @param from where to look from */
 export function findHeadEnd(bytes: Buffer, from = 0): number {
   const at = bytes.indexOf('\r\n\r\n', Math.max(0, from - 3), 'latin1');

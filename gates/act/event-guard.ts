@@ -8,16 +8,18 @@ export class EventGuard {
   #held: Buffer = EMPTY;
   #atLineStart = true;
   #dropping = false;
+  /** Whether a line was dropped with its CR, and a LF that comes next belongs to it. */
+  #dropsFeed = false;
   #lineBytes = 0;
 
   /** @returns what may go on now, or `null` when a line grew past every measure */
   write(chunk: Buffer): Buffer | null {
     const data = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
     this.#held = EMPTY;
-    const lineStart = data.lastIndexOf(LF) + 1;
+    const lineStart = Math.max(data.lastIndexOf(LF), data.lastIndexOf(CR)) + 1;
     this.#lineBytes = lineStart === 0 ? this.#lineBytes + data.length : data.length - lineStart;
     if (this.#lineBytes > MAX_LINE_BYTES) return null;
-    if (this.#dropping || this.#mustLook(data, lineStart)) return this.#filter(data);
+    if (this.#dropping || this.#dropsFeed || this.#mustLook(data, lineStart)) return this.#filter(data);
     this.#atLineStart = lineStart === data.length;
     return data;
   }
@@ -41,8 +43,11 @@ export class EventGuard {
   #filter(data: Buffer): Buffer {
     const kept: Buffer[] = [];
     for (let at = 0; at < data.length; ) {
-      const end = data.indexOf(LF, at);
-      const line = data.subarray(at, end < 0 ? data.length : end + 1);
+      // The second half of a CRLF whose line was dropped: alone it would end an event.
+      if (this.#dropsFeed && data[at] === LF) at += 1;
+      this.#dropsFeed = false;
+      const end = lineEnd(data, at);
+      const line = data.subarray(at, end < 0 ? data.length : end);
       if (this.#atLineStart) this.#dropping = DROPPED.some((name) => startsWith(line, name));
       if (
         end < 0 &&
@@ -54,11 +59,20 @@ export class EventGuard {
       }
       if (!this.#dropping) kept.push(line);
       this.#atLineStart = end >= 0;
+      this.#dropsFeed = this.#dropping && end >= 0 && data[end - 1] === CR;
       if (end >= 0) this.#dropping = false;
       at += line.length;
     }
     return Buffer.concat(kept);
   }
+}
+
+/** The index behind the line that begins at `at`, or -1: a line of an event stream ends with CR, LF or both. */
+function lineEnd(data: Buffer, at: number): number {
+  const feed = data.indexOf(LF, at);
+  const cr = data.subarray(at, feed < 0 ? data.length : feed).indexOf(CR);
+  if (cr >= 0) return at + cr + 1;
+  return feed < 0 ? -1 : feed + 1;
 }
 
 function startsWith(line: Buffer, beginning: Buffer): boolean {
@@ -69,7 +83,8 @@ function startsWith(line: Buffer, beginning: Buffer): boolean {
 
 const EMPTY = Buffer.alloc(0);
 const LF = 0x0a;
+const CR = 0x0d;
 const DROPPED = [Buffer.from('id:'), Buffer.from('retry:')];
-const DROPPED_LATER = [Buffer.from('\nid:'), Buffer.from('\nretry:')];
+const DROPPED_LATER = ['\nid:', '\rid:', '\nretry:', '\rretry:'].map((text) => Buffer.from(text));
 /** The largest event holds an image. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;

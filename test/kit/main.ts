@@ -3,7 +3,7 @@
  * against it. Kits are programs of their own: nothing of them is ever imported here. Exits as the kit did; 2 for wrong
  * usage, 3 without the kit's folder, 1 when the product could not be started.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -59,7 +59,9 @@ function parseCommand(words: readonly string[]): Command | string {
     const [name = '', ...rest] = positionals;
     const kit = Object.hasOwn(KITS, name) ? KITS[name] : undefined;
     if (!kit || rest.length > 0) return USAGE;
-    const dir = values.dir === undefined ? resolve(ROOT, '../shared') : resolve(values.dir);
+    // Programs of a kit ask whether they are the main module: by their real path.
+    const named = values.dir === undefined ? resolve(ROOT, '../shared') : resolve(values.dir);
+    const dir = existsSync(named) ? realpathSync(named) : named;
     return { name, kit, dir, inNamespace: values['in-namespace'] === true, options: words.slice(end + 1) };
   } catch {
     return USAGE;

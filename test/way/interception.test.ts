@@ -201,6 +201,7 @@ describe('what does not go on', () => {
       'authority_mismatch',
     ],
     ['TRACE', 'TRACE / HTTP/1.1\r\nHost: TARGET\r\n\r\n', 405, 'method_refused'],
+    ['TRACE in another case', 'trAce / HTTP/1.1\r\nHost: TARGET\r\n\r\n', 405, 'method_refused'],
     [
       'a CONNECT inside',
       'CONNECT denied.test:443 HTTP/1.1\r\nHost: denied.test:443\r\n\r\n',
@@ -216,6 +217,12 @@ describe('what does not go on', () => {
     [
       'both lengths',
       'POST / HTTP/1.1\r\nHost: TARGET\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n',
+      400,
+      'request_malformed',
+    ],
+    [
+      'a length in disguise',
+      'POST / HTTP/1.1\r\nHost: TARGET\r\nContent-Length: 4\r\nContent_Length: 5\r\n\r\n',
       400,
       'request_malformed',
     ],
@@ -237,6 +244,10 @@ describe('what does not go on', () => {
     const answer = await client.answer();
     expect([answer.status, answer.headers.get('sallyport-reason')]).toEqual([status, reason]);
     expect(await client.ending()).toBe('end');
+    const connection = answer.headers.get('sallyport-connection');
+    await expect
+      .poll(() => gate.world.call('GET', `/v1/exchanges?connection=${connection}`))
+      .toMatchObject([{ status: null, reason }]);
   });
 
   it.each(['-3\r\nabc', '0x3\r\nabc', '10000000000000003\r\nabc', '3;a\nGET / HTTP/1.1\r\nabc'])(
@@ -257,7 +268,7 @@ describe('what does not go on', () => {
       ask(
         '/x',
         'Connection: close, X-Hop, Host, Authorization\r\nX-Hop: 1\r\nProxy-Authorization: Basic x\r\n' +
-          'Upgrade: h2c\r\nHTTP2-Settings: AAMA\r\nKeep-Alive: 5\r\nX-Stays: 1\r\n',
+          'Upgrade: h2c\r\nHTTP2-Settings: AAMA\r\nKeep-Alive: 5\r\nProxy_Authorization: x\r\nX_Hop: 2\r\nX-Stays: 1\r\n',
       ),
     );
     expect(await headAt(await origin.next())).toBe(
@@ -268,7 +279,7 @@ describe('what does not go on', () => {
   it('trailers that authenticate', async () => {
     const client = await enter();
     client.send(
-      `POST /x HTTP/1.1\r\nHost: ${target}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nAuthorization: evil\r\nX-Sum: 1\r\n\r\n`,
+      `POST /x HTTP/1.1\r\nHost: ${target}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nAuthorization: evil\r\nCookie: evil\r\nX_Api_Key: evil\r\nX-Sum: 1\r\n\r\n`,
     );
     const peer = await origin.next();
     await headAt(peer);

@@ -51,6 +51,9 @@ describe('the guard of events', () => {
     ],
     ['id: 9\ndata: a\n\n', 'data: a\n\n'],
     ['data: a\nid:9\nretry: 1\n\nretry:2\r\nrest', 'data: a\n\nrest'],
+    ['data: a\r\nid: 9\r\ndata: b\r\n\r\n', 'data: a\r\ndata: b\r\n\r\n'],
+    ['data: a\rid: 9\rretry: 1\r\n\nid: 2\r\rrest', 'data: a\r\n\rrest'],
+    ['idea\rretrying\ri\r\r', 'idea\rretrying\ri\r\r'],
     ['idea\nretrying\ni\nr\n\n', 'idea\nretrying\ni\nr\n\n'],
     ['data: a\n\nretr', 'data: a\n\nretr'],
   ] as const;
