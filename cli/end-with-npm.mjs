@@ -1,25 +1,15 @@
 /** Ends what `npm start` launched when npm is gone. Plain JavaScript, as launch.mjs is. */
-import { readFileSync } from 'node:fs';
 
 /**
- * A killed npm takes nobody with it; nothing must run on that nobody started any more.
+ * A killed npm takes nobody with it; nothing must run on that nobody started any more. The script's `exec` makes npm
+ * our parent, and a process whose parent ends gets another one.
  * @param {import('node:child_process').ChildProcess} up
  */
 export function endWithNpm(up) {
-  const before = parents();
+  const npm = process.ppid;
   const watch = setInterval(() => {
-    if (parents() === before) return;
+    if (process.ppid === npm) return;
     clearInterval(watch);
     up.kill('SIGTERM');
   }, 250);
-}
-
-/** Our parent, and on Linux its parent too: npm has a shell between. A process whose parent ends gets another one. */
-function parents() {
-  try {
-    const fields = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
-    return `${process.ppid} ${fields.slice(fields.lastIndexOf(')')).split(' ')[2]}`;
-  } catch {
-    return `${process.ppid}`;
-  }
 }
