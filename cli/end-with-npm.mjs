@@ -4,9 +4,9 @@
  * A killed npm takes nobody with it; nothing must run on that nobody started any more. The script's `exec` makes npm
  * our parent, and a process whose parent ends gets another one.
  * @param {import('node:child_process').ChildProcess} up
+ * @param {number} npm our parent when we began
  */
-export function endWithNpm(up) {
-  const npm = process.ppid;
+export function endWithNpm(up, npm) {
   const watch = setInterval(() => {
     if (process.ppid === npm) return;
     clearInterval(watch);

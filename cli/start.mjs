@@ -5,6 +5,8 @@ import { endWithNpm } from './end-with-npm.mjs';
 import { ensureInstalled } from './install.mjs';
 import { launch } from './launch.mjs';
 
+// Looked at first: npm may be killed while it installs.
+const npm = process.ppid;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 try {
   const up = launch(ensureInstalled({ root }), [
@@ -12,7 +14,7 @@ try {
     'up',
     ...process.argv.slice(2),
   ]);
-  if (process.env['npm_lifecycle_event'] === 'start') endWithNpm(up);
+  if (process.env['npm_lifecycle_event'] === 'start') endWithNpm(up, npm);
 } catch (error) {
   console.error(`sallyport: ${error.message}`);
   process.exit(1);

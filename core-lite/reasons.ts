@@ -17,7 +17,8 @@ export const REFUSALS = {
   request_malformed: {
     status: 400,
     text: 'the request is not well-formed HTTP/1.1',
-    remedy: 'send headers as RFC 9112 has them: one Host, one length; a CONNECT has no body',
+    remedy:
+      'send headers as RFC 9112 has them: one Host, one length, at most 64 KiB in 200 lines; a CONNECT has no body',
   },
   target_malformed: {
     status: 400,

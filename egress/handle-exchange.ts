@@ -201,9 +201,9 @@ class Interception {
     }
     origin.socket.destroy();
     if (outcome.kind === 'malformed')
-      return this.#refuse({ refusal: 'request_malformed' }, asked, granted.secrets);
+      return this.#refuse({ refusal: 'request_malformed' }, asked, granted.secrets, outcome.bytesUp);
     if (outcome.kind === 'invalid' || !reused) {
-      return this.#refuse({ refusal: 'origin_failed' }, asked, granted.secrets);
+      return this.#refuse({ refusal: 'origin_failed' }, asked, granted.secrets, outcome.bytesUp);
     }
     // What a direct connection would have shown: clients know to ask again on a new one, and only they know if they may.
     this.#client.socket.destroy();
@@ -211,8 +211,8 @@ class Interception {
     return false;
   }
 
-  /** Answers with the reason and closes. */
-  #refuse(refusal: Refusal, asked: Noted, secrets: readonly OpenedSecret[] = []): boolean {
+  /** Answers with the reason and closes. @param bytesUp what the origin got all the same */
+  #refuse(refusal: Refusal, asked: Noted, secrets: readonly OpenedSecret[] = [], bytesUp = 0): boolean {
     const { refusal: reason, code } = refusal;
     refuse(this.#client.socket, {
       reason,
@@ -220,7 +220,7 @@ class Interception {
       keepAlive: false,
       ...(code ? { code } : {}),
     });
-    this.#record(asked, reason, null, secrets);
+    this.#record(asked, reason, null, secrets, { bytesUp, bytesDown: 0 });
     return false;
   }
 
@@ -229,7 +229,7 @@ class Interception {
     reason: Reason,
     status: number | null,
     secrets: readonly OpenedSecret[],
-    bytes: { readonly bytesUp: number; readonly bytesDown: number } = { bytesUp: 0, bytesDown: 0 },
+    bytes: { readonly bytesUp: number; readonly bytesDown: number },
   ): void {
     this.#gate.record.exchange({
       id: makeId('exc'),

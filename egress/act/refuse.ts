@@ -48,7 +48,8 @@ export function formatRefusal({ reason, connectionId, keepAlive, code }: Refusal
     `Sallyport-Remedy: ${remedy}`,
     ...(connectionId ? [`Sallyport-Connection: ${connectionId}`] : []),
     ...(status === 407 ? ['Proxy-Authenticate: Basic realm="sallyport"'] : []),
-    ...(status === 405 ? ['Allow: CONNECT'] : []),
+    // The listener takes nothing but CONNECT; inside a connection that one is refused.
+    ...(status === 405 ? [`Allow: ${connectionId ? INSIDE : 'CONNECT'}`] : []),
     'Content-Type: text/plain; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `Connection: ${keepAlive ? 'keep-alive' : 'close'}`,
@@ -56,5 +57,6 @@ export function formatRefusal({ reason, connectionId, keepAlive, code }: Refusal
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
+const INSIDE = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 /** Long enough for a client that is far away to see the end and close; short enough to hold nothing for long. */
 const LINGER_MS = 1_000;

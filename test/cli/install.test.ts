@@ -127,7 +127,7 @@ describe('launch', () => {
       join(root, 'start.mjs'),
       `import { endWithNpm } from './cli/end-with-npm.mjs';
        import { launch } from './cli/launch.mjs';
-       endWithNpm(launch(process.execPath, ['child.ts']));`,
+       endWithNpm(launch(process.execPath, ['child.ts']), process.ppid);`,
     );
     const command = `exec '${process.execPath}' start.mjs`;
     writeFileSync(

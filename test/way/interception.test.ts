@@ -259,6 +259,11 @@ describe('what does not go on', () => {
       );
       const answer = await client.answer();
       expect([answer.status, answer.headers.get('sallyport-reason')]).toEqual([400, 'request_malformed']);
+      const connection = answer.headers.get('sallyport-connection');
+      // What the origin got before the fault showed.
+      await expect
+        .poll(() => gate.world.call('GET', `/v1/exchanges?connection=${connection}`))
+        .toMatchObject([{ reason: 'request_malformed', bytesUp: expect.toSatisfy((bytes) => bytes > 0) }]);
     },
   );
 

@@ -20,7 +20,7 @@ describe('the answer to a refused CONNECT', () => {
     expect(lines).toContain(`Content-Length: ${Buffer.byteLength(body)}`);
     expect(lines).toContain('Connection: close');
     expect(lines.some((line) => line.startsWith('Proxy-Authenticate: Basic '))).toBe(status === 407);
-    expect(lines.includes('Allow: CONNECT')).toBe(status === 405);
+    expect(lines.some((line) => line.startsWith('Allow: GET, '))).toBe(status === 405);
     expect(body).toMatch(/^sallyport: [^\n]+ \(con_1\)\n$/);
   });
 
@@ -28,6 +28,9 @@ describe('the answer to a refused CONNECT', () => {
     const text = formatRefusal({ reason: 'token_missing', connectionId: null, keepAlive: true });
     expect(text).not.toContain('Sallyport-Connection');
     expect(text).not.toContain('con_');
+    expect(formatRefusal({ reason: 'method_refused', connectionId: null, keepAlive: false })).toContain(
+      '\r\nAllow: CONNECT\r\n',
+    );
     expect(text).toContain('\r\nConnection: keep-alive\r\n');
   });
 });
