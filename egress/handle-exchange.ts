@@ -5,17 +5,20 @@
 import type { TLSSocket } from 'node:tls';
 import { Allow } from '../core-lite/decision.ts';
 import { makeId } from '../core-lite/id.ts';
+import { formatTarget, type Target } from '../core-lite/network/target.ts';
 import type { EndReason, Reason, RefusalReason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
-import { buildOriginHead, mayTrail } from './act/inject.ts';
+import { mayTrail, placeSecrets } from './act/inject.ts';
 import { refuse } from './act/refuse.ts';
 import { type ExchangeOutcome, relay, type Side } from './act/relay.ts';
 import type { Connection } from './connection.ts';
 import { decideExchange } from './decide/exchange.ts';
 import type { Gate } from './gate.ts';
 import { ByteReader } from './http1/byte-reader.ts';
+import { dropConnectionHeaders } from './http1/connection-headers.ts';
 import { type Framing, requestFraming } from './http1/framing.ts';
 import { type HeaderLine, parseRequestHead, type RequestHead } from './http1/head.ts';
+import { makeLine, writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachSecured, readSecrets, scopeOf } from './reach.ts';
 
@@ -155,14 +158,13 @@ class Interception {
     if (!secrets) return { refusal: 'facts_unavailable' };
     const decision = decideExchange({ target, head, bound: secrets.length });
     if (!(decision instanceof Allow)) return { refusal: decision.reason as RefusalReason };
-    const authority = target.port === 443 ? target.host : `${target.host}:${target.port}`;
-    const originHead = buildOriginHead(decision, head, authority, secrets);
-    if (!originHead) return { refusal: 'injection_failed' };
+    const placed = placeSecrets(decision, { ...head, headers: originHeaders(head, target) }, secrets);
+    if (!placed) return { refusal: 'injection_failed' };
     return {
       proof: decision,
       secrets,
       scope: scopeOf(this.#connection, secrets),
-      originHead,
+      originHead: writeRequestHead({ ...placed, minor: head.minor }),
     };
   }
 
@@ -245,6 +247,13 @@ class Interception {
       durationMs: this.#gate.now().getTime() - asked.at.getTime(),
     });
   }
+}
+
+/** What goes on to the origin. An HTTP/1.0 client may have sent no Host. */
+function originHeaders({ headers }: RequestHead, target: Target): readonly HeaderLine[] {
+  const kept = dropConnectionHeaders(headers);
+  if (kept.some(({ name }) => name === 'host')) return kept;
+  return [makeLine('Host', target.port === 443 ? target.host : formatTarget(target)), ...kept];
 }
 
 /** Without its query, and nothing of a target that is no path: a URL may have a password in it. */

@@ -8,6 +8,7 @@ import type { Allow } from '../../core-lite/decision.ts';
 import { makeBodyReader } from '../http1/body.ts';
 import type { BodyReader } from '../http1/body-reader.ts';
 import type { ByteReader } from '../http1/byte-reader.ts';
+import { dropConnectionHeaders } from '../http1/connection-headers.ts';
 import { type Framing, responseFraming } from '../http1/framing.ts';
 import {
   type HeaderLine,
@@ -16,7 +17,7 @@ import {
   type RequestHead,
   type ResponseHead,
 } from '../http1/head.ts';
-import { buildClientHead } from './inject.ts';
+import { writeResponseHead } from '../http1/write-head.ts';
 
 /** One side of the exchange. */
 export interface Side {
@@ -127,7 +128,7 @@ class Exchange {
       // Nobody asked to switch protocols: an upgrade is not passed on.
       if (!head || head.status === 101) return { kind: 'invalid', bytesUp: this.#bytesUp };
       if (head.status >= 200) return this.#answer(head);
-      if (this.#input.head.minor === 1) await send(this.#client.socket, buildClientHead(head, false));
+      if (this.#input.head.minor === 1) await send(this.#client.socket, clientHead(head, false));
     }
     return { kind: 'invalid', bytesUp: this.#bytesUp };
   }
@@ -139,7 +140,7 @@ class Exchange {
       return { kind: 'invalid', bytesUp: this.#bytesUp };
     }
     const keepClient = this.#mayKeepClient(framing);
-    await send(this.#client.socket, buildClientHead(head, !keepClient));
+    await send(this.#client.socket, clientHead(head, !keepClient));
     const complete = await this.#receiveBody(framing);
     if (!complete) this.#client.socket.destroy();
     const sent = this.#requestBody.done && !this.#broken;
@@ -176,6 +177,11 @@ class Exchange {
     }
     return true;
   }
+}
+
+/** @param close whether the client's connection ends with it */
+function clientHead(head: ResponseHead, close: boolean): Buffer {
+  return writeResponseHead({ ...head, headers: dropConnectionHeaders(head.headers) }, close);
 }
 
 /** Writes and waits until more may be written. @returns `false` where the other side is gone */
