@@ -29,7 +29,9 @@ class Writer {
 
 const AWAY = new Fault('database_unreachable', 'away');
 
+/** What is due in this turn of the event loop, and what follows from it at once. */
 async function turn(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
   for (let i = 0; i < 10; i++) await Promise.resolve();
 }
 
@@ -145,7 +147,7 @@ describe('write behind', () => {
   /** Past the moment in which rows are gathered. */
   const gathered = () => vi.advanceTimersByTimeAsync(50);
 
-  beforeEach(() => void vi.useFakeTimers());
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
   const make = (maxBatch = 3, maxHeld = 5) => {
