@@ -10,7 +10,7 @@ const npm = process.ppid;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 try {
   const up = launch(ensureInstalled({ root }), [
-    join(root, 'cli', 'main.ts'),
+    join(root, 'cli', 'sallyport.mjs'),
     'up',
     ...process.argv.slice(2),
   ]);

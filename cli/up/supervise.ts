@@ -96,7 +96,7 @@ function turnLog(file: string): void {
   if (size > MAX_LOG_BYTES) renameSync(file, `${file}.old`);
 }
 
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../sallyport.mjs', import.meta.url));
 /** No service needs to be an admin of itself. */
 const NO_ADMIN_KEY = { SALLYPORT_ADMIN_KEY: '', SALLYPORT_ADMIN_KEY_FILE: '' };
 /** For what follows the drain: the last rows of the record. */

@@ -57,4 +57,4 @@ function run(...words: readonly string[]) {
   return spawnSync(process.execPath, [MAIN, ...words], { encoding: 'utf8' });
 }
 
-const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../cli/sallyport.mjs', import.meta.url));

@@ -99,7 +99,7 @@ function start(settings: Readonly<Record<string, string>>, words: readonly strin
   };
 }
 
-const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../cli/sallyport.mjs', import.meta.url));
 const FREE_PORTS = {
   SALLYPORT_CORE_LISTEN: '127.0.0.1:0',
   SALLYPORT_CORE_OBSERVE_LISTEN: '127.0.0.1:0',

@@ -214,6 +214,6 @@ function isThere(program: string): boolean {
   }
 }
 
-const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../cli/sallyport.mjs', import.meta.url));
 const SECRETS = ['admin.key', 'master.key', 'demo/api.key'];
 const MARK = '-- next --';

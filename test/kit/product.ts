@@ -109,6 +109,6 @@ async function chooseAddresses() {
 }
 
 /** The command line's program. */
-export const CLI = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+export const CLI = fileURLToPath(new URL('../../cli/sallyport.mjs', import.meta.url));
 /** None of the settings of whoever runs the kit: an empty one counts as unset. */
 const UNSET = Object.fromEntries(describeConfig({}).map(({ name }) => [name, '']));

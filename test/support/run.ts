@@ -92,4 +92,4 @@ function watch(child: ChildProcess): StartedRun {
   };
 }
 
-const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../cli/sallyport.mjs', import.meta.url));

@@ -57,7 +57,7 @@ export class CrashRig {
     this.origin.forget();
     const lines = Array.from({ length: NAMES }, (_, i) => `${addressOf(i)} ${this.#nameOf(i)}`);
     await writeFile(join(this.#folder, 'hosts'), `${lines.join('\n')}\n`);
-    const program = startProgram(['cli/main.ts', 'egress'], this.#world.settings);
+    const program = startProgram(['cli/sallyport.mjs', 'egress'], this.#world.settings);
     const [, port] = await program.said(/"port":(\d+)[^\n]*"egress is ready"/);
     return { program, port: Number(port) };
   }
