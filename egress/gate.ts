@@ -10,6 +10,7 @@ import type { Interceptor } from './act/intercept.ts';
 import type { OriginTls } from './act/secure-origin.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Facts } from './facts.ts';
+import type { SessionPool } from './http2/session-pool.ts';
 import type { Metrics } from './metrics.ts';
 import type { OriginPool } from './origin-pool.ts';
 import type { Recorder } from './record.ts';
@@ -27,6 +28,7 @@ export interface Gate {
   readonly interceptor: Interceptor;
   readonly originTls: OriginTls;
   readonly pool: OriginPool;
+  readonly sessions: SessionPool;
   readonly tunnelIdleMs: number;
   readonly metrics: Metrics;
   readonly logger: Logger;

@@ -3,6 +3,7 @@
  * on addresses, dial, tunnel, record. Each refusal is a value that ends the way; a fault never lets anything through.
  */
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { Allow } from '../core-lite/decision.ts';
 import type { RefusalReason } from '../core-lite/reasons.ts';
 import { decideStaleness } from '../core-lite/state/environment.ts';
@@ -13,8 +14,16 @@ import { Connection, type Stop } from './connection.ts';
 import { decideConnect, decideMode } from './decide/connect.ts';
 import type { Arrival, Gate } from './gate.ts';
 import { type InterceptionEnd, serveExchanges } from './handle-exchange.ts';
+import { serveStreams } from './handle-stream.ts';
+import { OriginSession } from './http2/origin-session.ts';
 import { OriginConnection } from './origin-pool.ts';
-import { type Found, reachForInterception, reachOrigin, type Unreached } from './reach.ts';
+import {
+  type Found,
+  reachForInterception,
+  reachOrigin,
+  type SecuredOrigin,
+  type Unreached,
+} from './reach.ts';
 
 /** How the way ended before a tunnel was open. */
 export interface Refused {
@@ -118,7 +127,7 @@ async function act(
   gate.metrics.setup.observe((gate.now().getTime() - connection.openedAt.getTime()) / 1000);
   arrival.socket.write(ESTABLISHED);
   const end =
-    reached instanceof OriginConnection
+    reached instanceof OriginConnection || reached instanceof OriginSession
       ? await intercept(gate, arrival, connection, reached, found)
       : await passThrough(gate, arrival, connection, reached.socket);
   gate.record.end(connection, { verdict: proof.verdict, ...found, ...end });
@@ -152,25 +161,45 @@ async function passThrough(gate: Gate, arrival: Arrival, connection: Connection,
   return { ...end, exchanges: 0 };
 }
 
+/** The protocol is the client's choice, within what the origin speaks: what it does not want is left to the next. */
 async function intercept(
   gate: Gate,
   arrival: Arrival,
   connection: Connection,
-  origin: OriginConnection,
+  origin: SecuredOrigin,
   found: Found,
 ): Promise<InterceptionEnd> {
-  const { socket, head } = arrival;
-  const onAbort = () => socket.destroy();
-  connection.signal.addEventListener('abort', onAbort, { once: true });
-  const secured = connection.signal.aborted
-    ? null
-    : await gate.interceptor.accept(socket, head, connection.target.host);
-  connection.signal.removeEventListener('abort', onAbort);
-  if (secured) return serveExchanges(gate, connection, secured, origin, found);
-  socket.destroy();
-  gate.pool.give(origin);
+  const secured = await endClientTls(gate, arrival, connection, origin);
+  const held = origin instanceof OriginConnection ? origin : null;
+  if (secured && secured.alpnProtocol !== 'h2') {
+    return serveExchanges(gate, connection, secured, held, found);
+  }
+  if (held) gate.pool.give(held);
+  if (secured) return serveStreams(gate, connection, secured, origin, found);
+  arrival.socket.destroy();
   const reason = connection.stopped?.ending ?? 'client_tls';
   return { reason, exchanges: 0, bytesUp: 0, bytesDown: 0 };
+}
+
+async function endClientTls(
+  gate: Gate,
+  { socket, head }: Arrival,
+  connection: Connection,
+  origin: SecuredOrigin,
+): Promise<TLSSocket | null> {
+  const { signal, target } = connection;
+  const onAbort = () => socket.destroy();
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const http2 = origin instanceof OriginSession || gate.sessions.speaksHttp2(origin.scope);
+  try {
+    return await gate.interceptor.accept(socket, head, { host: target.host, http2 });
+  } catch (error) {
+    gate.logger.error({ id: connection.id, err: error }, 'no leaf could be made');
+    return null;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n';

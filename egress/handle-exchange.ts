@@ -3,24 +3,22 @@
  * all its stages, as `handle-connect.ts` does for the CONNECT that it came in by.
  */
 import type { TLSSocket } from 'node:tls';
-import { Allow } from '../core-lite/decision.ts';
-import { makeId } from '../core-lite/id.ts';
 import { formatTarget, type Target } from '../core-lite/network/target.ts';
-import type { EndReason, Reason, RefusalReason } from '../core-lite/reasons.ts';
+import type { EndReason, Reason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
-import { mayTrail, placeSecrets } from './act/inject.ts';
+import { mayTrail } from './act/inject.ts';
 import { refuse } from './act/refuse.ts';
 import { type ExchangeOutcome, relay, type Side } from './act/relay.ts';
 import type { Connection } from './connection.ts';
-import { decideExchange } from './decide/exchange.ts';
 import type { Gate } from './gate.ts';
+import { type ExchangeRefusal, type Granted, grantExchange, recordExchange } from './grant.ts';
 import { ByteReader } from './http1/byte-reader.ts';
 import { dropConnectionHeaders } from './http1/connection-headers.ts';
 import { type Framing, requestFraming } from './http1/framing.ts';
 import { type HeaderLine, parseRequestHead, type RequestHead } from './http1/head.ts';
 import { makeLine, writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
-import { type Found, reachSecured, readSecrets, scopeOf } from './reach.ts';
+import { type Found, reachConnection } from './reach.ts';
 
 /** What an interception came to. */
 export interface InterceptionEnd {
@@ -30,12 +28,15 @@ export interface InterceptionEnd {
   readonly bytesDown: number;
 }
 
-/** Serves the requests of one client connection, one after the other. Never rejects. */
+/**
+ * Serves the requests of one client connection, one after the other. Never rejects.
+ * @param origin a connection for the first one
+ */
 export async function serveExchanges(
   gate: Gate,
   connection: Connection,
   secured: TLSSocket,
-  origin: OriginConnection,
+  origin: OriginConnection | null,
   found: Found,
 ): Promise<InterceptionEnd> {
   const interception = new Interception(gate, connection, secured, origin, found);
@@ -55,16 +56,6 @@ interface Noted {
   readonly at: Date;
 }
 
-/** A request that was let through, and with which secrets. */
-interface Granted {
-  readonly proof: Allow;
-  readonly secrets: readonly OpenedSecret[];
-  readonly scope: string;
-  readonly originHead: Buffer;
-}
-
-type Refusal = { readonly refusal: RefusalReason; readonly code?: string };
-
 class Interception {
   readonly #gate: Gate;
   readonly #connection: Connection;
@@ -80,7 +71,7 @@ class Interception {
     gate: Gate,
     connection: Connection,
     secured: TLSSocket,
-    origin: OriginConnection,
+    origin: OriginConnection | null,
     found: Found,
   ) {
     this.#gate = gate;
@@ -151,36 +142,24 @@ class Interception {
     }
   }
 
-  /** Facts, secrets and the decision: all read now, for this request. */
-  async #grant(head: RequestHead): Promise<Granted | Refusal> {
-    const { target } = this.#connection;
-    const secrets = await readSecrets(this.#gate, this.#connection).catch(() => null);
-    if (!secrets) return { refusal: 'facts_unavailable' };
-    const decision = decideExchange({ target, head, bound: secrets.length });
-    if (!(decision instanceof Allow)) return { refusal: decision.reason as RefusalReason };
-    const placed = placeSecrets(decision, { ...head, headers: originHeaders(head, target) }, secrets);
-    if (!placed) return { refusal: 'injection_failed' };
-    return {
-      proof: decision,
-      secrets,
-      scope: scopeOf(this.#connection, secrets),
-      originHead: writeRequestHead({ ...placed, minor: head.minor }),
-    };
+  #grant(head: RequestHead): Promise<Granted | ExchangeRefusal> {
+    return grantExchange(this.#gate, this.#connection, head, originHeaders(head, this.#connection.target));
   }
 
-  async #reach(granted: Granted): Promise<OriginConnection | Refusal> {
+  async #reach(granted: Granted): Promise<OriginConnection | ExchangeRefusal> {
     const held = this.#origin;
     this.#origin = null;
     if (held?.fit && held.scope === granted.scope) return held;
     held?.socket.destroy();
-    return reachSecured(this.#gate, this.#connection, granted.proof, granted.scope, this.#found);
+    return reachConnection(this.#gate, this.#connection, granted.proof, granted.scope, this.#found);
   }
 
   #relay(asked: Asked, granted: Granted, origin: OriginConnection): Promise<ExchangeOutcome> {
     const { head, framing } = asked;
     const keepTrailer = (line: HeaderLine) => mayTrail(line, granted.secrets);
     origin.used = true;
-    const input = { head, framing, originHead: granted.originHead, keepTrailer };
+    const originHead = writeRequestHead({ ...granted.parts, minor: head.minor });
+    const input = { head, framing, originHead, keepTrailer };
     return relay(granted.proof, input, this.#client, origin);
   }
 
@@ -214,7 +193,12 @@ class Interception {
   }
 
   /** Answers with the reason and closes. @param bytesUp what the origin got all the same */
-  #refuse(refusal: Refusal, asked: Noted, secrets: readonly OpenedSecret[] = [], bytesUp = 0): boolean {
+  #refuse(
+    refusal: ExchangeRefusal,
+    asked: Noted,
+    secrets: readonly OpenedSecret[] = [],
+    bytesUp = 0,
+  ): boolean {
     const { refusal: reason, code } = refusal;
     refuse(this.#client.socket, {
       reason,
@@ -233,19 +217,10 @@ class Interception {
     secrets: readonly OpenedSecret[],
     bytes: { readonly bytesUp: number; readonly bytesDown: number },
   ): void {
-    this.#gate.record.exchange({
-      id: makeId('exc'),
-      connectionId: this.#connection.id,
-      at: asked.at,
-      method: asked.head.method,
-      path: recordedPath(asked.head.target),
-      status,
-      reason,
-      credentials: secrets.map(({ credentialId, version }) => `${credentialId}@${version}`),
-      bytesUp: bytes.bytesUp,
-      bytesDown: bytes.bytesDown,
-      durationMs: this.#gate.now().getTime() - asked.at.getTime(),
-    });
+    const { method, target } = asked.head;
+    const { bytesUp, bytesDown } = bytes;
+    const end = { method, target, at: asked.at, reason, status, secrets, bytesUp, bytesDown };
+    recordExchange(this.#gate, this.#connection, end);
   }
 }
 
@@ -256,12 +231,6 @@ function originHeaders({ headers }: RequestHead, target: Target): readonly Heade
   return [makeLine('Host', target.port === 443 ? target.host : formatTarget(target)), ...kept];
 }
 
-/** Without its query, and nothing of a target that is no path: a URL may have a password in it. */
-function recordedPath(target: string): string {
-  if (!target.startsWith('/') && target !== '*') return '';
-  return (target.split(/[?#]/, 1)[0] ?? '').slice(0, MAX_PATH_CHARS);
-}
-
 function isHarmless({ head, framing }: Asked): boolean {
   return framing.kind === 'none' && (head.method === 'GET' || head.method === 'HEAD');
 }
@@ -269,4 +238,3 @@ function isHarmless({ head, framing }: Asked): boolean {
 /** A head that cannot be read names nothing. */
 const UNREAD = { method: '', target: '' };
 const MAX_HEAD_BYTES = 64 * 1024;
-const MAX_PATH_CHARS = 1024;

@@ -24,6 +24,7 @@ import type { Stop } from './connection.ts';
 import { Facts } from './facts.ts';
 import type { Gate } from './gate.ts';
 import { handleConnect } from './handle-connect.ts';
+import { SessionPool } from './http2/session-pool.ts';
 import { makeListener } from './listen.ts';
 import { makeMetrics } from './metrics.ts';
 import { OriginPool } from './origin-pool.ts';
@@ -64,6 +65,7 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
     interceptor: new Interceptor(leaves, now),
     originTls: new OriginTls(await loadExtraRoots(config.extraCa)),
     pool: hold(new OriginPool()),
+    sessions: hold(new SessionPool()),
     tunnelIdleMs: config.tunnelIdle,
     metrics,
     logger: log,

@@ -11,8 +11,10 @@ import { ResolveFailure } from '../core-lite/network/resolve.ts';
 import type { EndReason, RefusalReason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import { dial } from './act/dial.ts';
+import type { Offer } from './act/secure-origin.ts';
 import type { Connection, Stop } from './connection.ts';
 import type { Gate } from './gate.ts';
+import { OriginSession } from './http2/origin-session.ts';
 import { OriginConnection } from './origin-pool.ts';
 
 /** What was found on the way, for the record, however far it went. */
@@ -40,19 +42,26 @@ export async function reachOrigin(
   return 'refusal' in allowed ? allowed : dialAllowed(gate, connection, proof, allowed, found);
 }
 
+/** A secured way to an origin. */
+export type SecuredOrigin = OriginConnection | OriginSession;
+
 /**
- * The secured connection that an interception begins with: what cannot be reached, or shows a bad certificate, is
- * refused at the CONNECT already.
+ * The secured way that an interception begins with: what cannot be reached, or shows a bad certificate, is refused at
+ * the CONNECT already, and which protocol the origin speaks is known before the client is asked.
  */
 export async function reachForInterception(
   gate: Gate,
   connection: Connection,
   proof: Allow,
   found: Found,
-): Promise<OriginConnection | Unreached> {
+): Promise<SecuredOrigin | Unreached> {
   const secrets = await readSecrets(gate, connection);
   if (secrets.length === 0) return connection.stopped ?? { refusal: 'injection_failed' };
-  return reachSecured(gate, connection, proof, scopeOf(connection, secrets), found);
+  const scope = scopeOf(connection, secrets);
+  const allowed = await allowedAddresses(gate, connection, found);
+  if ('refusal' in allowed) return allowed;
+  const kept = gate.sessions.take(scope, allowed) ?? gate.pool.take(scope, allowed);
+  return kept ? keep(kept, found) : secureNew(gate, connection, proof, { scope, allowed, found }, EITHER);
 }
 
 /**
@@ -78,8 +87,8 @@ export function scopeOf({ target, environmentId }: Connection, secrets: readonly
   return [environmentId, `${target.host}:${target.port}`, ...versions.sort()].join(' ');
 }
 
-/** A secured connection: a kept one of this scope, or a new one. */
-export async function reachSecured(
+/** An HTTP/1.1 connection: a kept one of this scope, or a new one. */
+export async function reachConnection(
   gate: Gate,
   connection: Connection,
   proof: Allow,
@@ -89,23 +98,63 @@ export async function reachSecured(
   const allowed = await allowedAddresses(gate, connection, found);
   if ('refusal' in allowed) return allowed;
   const kept = gate.pool.take(scope, allowed);
-  if (kept) {
-    found.address = kept.address;
-    return kept;
-  }
+  if (kept) return keep(kept, found);
+  const made = await secureNew(gate, connection, proof, { scope, allowed, found }, ['http/1.1']);
+  return made instanceof OriginSession ? { refusal: 'connect_failed' } : made;
+}
+
+/** An HTTP/2 session that can take a stream: a shared one of this scope, or a new one. */
+export async function reachSession(
+  gate: Gate,
+  connection: Connection,
+  proof: Allow,
+  scope: string,
+  found: Found,
+): Promise<OriginSession | Unreached> {
+  const allowed = await allowedAddresses(gate, connection, found);
+  if ('refusal' in allowed) return allowed;
+  const kept = gate.sessions.take(scope, allowed);
+  if (kept) return keep(kept, found);
+  const made = await secureNew(gate, connection, proof, { scope, allowed, found }, ['h2']);
+  if (!(made instanceof OriginConnection)) return made;
+  // It spoke HTTP/2 before: what its clients speak now is not translated.
+  made.socket.destroy();
+  gate.sessions.note(scope, false);
+  return { refusal: 'connect_failed' };
+}
+
+function keep<Kept extends SecuredOrigin>(kept: Kept, found: Found): Kept {
+  found.address = kept.address;
+  return kept;
+}
+
+interface Way {
+  readonly scope: string;
+  readonly allowed: readonly Address[];
+  readonly found: Found;
+}
+
+async function secureNew(
+  gate: Gate,
+  connection: Connection,
+  proof: Allow,
+  { scope, allowed, found }: Way,
+  offer: Offer,
+): Promise<SecuredOrigin | Unreached> {
   const dialled = await dialAllowed(gate, connection, proof, allowed, found);
   if ('refusal' in dialled) return dialled;
-  const secured = await gate.originTls.secure(
-    dialled.socket,
-    connection.target.host,
-    scope,
-    connection.signal,
-  );
+  const { host } = connection.target;
+  const secured = await gate.originTls.secure(dialled.socket, host, offer, scope, connection.signal);
   if ('refusal' in secured) {
     dialled.socket.destroy();
     return connection.stopped ?? secured;
   }
-  return new OriginConnection(secured, dialled.address, scope);
+  const http2 = secured.alpnProtocol === 'h2';
+  if (offer === EITHER) gate.sessions.note(scope, http2);
+  if (!http2) return new OriginConnection(secured, dialled.address, scope);
+  const session = new OriginSession(secured, host, dialled.address, scope);
+  gate.sessions.add(session);
+  return session;
 }
 
 async function allowedAddresses(
@@ -153,4 +202,5 @@ function recheck(gate: Gate, connection: Connection): Promise<Stop | null> {
   return gate.registry.recheck(connection).catch((): Stop => UNREADABLE);
 }
 
+const EITHER: Offer = ['h2', 'http/1.1'];
 const UNREADABLE: Stop = { refusal: 'facts_unavailable', ending: 'feed_lost' };

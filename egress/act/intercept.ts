@@ -1,87 +1,71 @@
 /**
- * Ends TLS for bound hosts: one server for all of them, fed with the raw sockets of CONNECTs. A leaf is made for the host
- * of the CONNECT and no other; a client that names another in its TLS is refused, so the CA never signs what is asked.
+ * Ends TLS for bound hosts, with a leaf for the host of the CONNECT and no other: a client that names another in its TLS
+ * is refused, and one that names none gets that leaf, so the CA never signs what is asked. Each socket is wrapped by
+ * hand: a TLS server would know no leaf for a client without SNI.
  */
 import type { Socket } from 'node:net';
-import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { TLSSocket, type TlsOptions } from 'node:tls';
 import type { LeafCache } from '../../certs/leaf-cache.ts';
 
-interface Waiting {
+/** What a client may get. */
+export interface ClientTls {
+  /** Of the CONNECT. */
   readonly host: string;
-  readonly settle: (secured: TLSSocket | null) => void;
+  /** Whether the origin speaks HTTP/2; then a client that offers it gets it. */
+  readonly http2: boolean;
 }
 
 export class Interceptor {
-  readonly #server: Server;
   readonly #leaves: LeafCache;
-  /** By the client's address and port, which no two open sockets of a listener share. */
-  readonly #waiting = new Map<string, Waiting>();
   readonly #now: () => Date;
 
   constructor(leaves: LeafCache, now: () => Date) {
     this.#leaves = leaves;
     this.#now = now;
-    const interceptor = this;
-    this.#server = createServer({
-      ...leaves.serverOptions,
-      ALPNProtocols: ['http/1.1'],
-      handshakeTimeout: HANDSHAKE_LIMIT_MS,
-      // A plain function: `this` is the TLS socket, whose peer finds the CONNECT.
-      SNICallback(this: TLSSocket, name, done) {
-        interceptor.#choose(this, name, done);
-      },
-    });
-    this.#server.on('secureConnection', (secured) => this.#settle(secured, secured));
-    this.#server.on('tlsClientError', (_error, secured) => this.#settle(secured, null));
   }
 
   /**
    * @param head bytes that came right behind the CONNECT
-   * @returns the client's side in plain, or `null` where no TLS came to be; never rejects
+   * @returns the client's side in plain, or `null` where no TLS came to be; rejects where no leaf can be made
    */
-  accept(socket: Socket, head: Buffer, host: string): Promise<TLSSocket | null> {
-    return new Promise((resolve) => {
-      const key = peerOf(socket);
-      const onClose = () => settle(null);
-      const settle = (secured: TLSSocket | null): void => {
-        if (!this.#waiting.delete(key)) return;
-        socket.removeListener('close', onClose);
-        resolve(secured);
-      };
-      this.#waiting.set(key, { host, settle });
-      socket.once('close', onClose);
-      if (socket.destroyed) onClose();
-      if (head.length > 0) socket.unshift(head);
-      this.#server.emit('connection', socket);
-    });
-  }
-
-  #choose(secured: TLSSocket, name: string, done: Parameters<SniCallback>[1]): void {
-    const host = this.#waiting.get(peerOf(secured))?.host;
-    if (host === undefined || name.toLowerCase() !== host) {
-      done(new Error('the TLS name is not the host of the CONNECT'));
-      return;
-    }
-    try {
-      done(null, this.#leaves.contextFor(host, this.#now()));
-    } catch (error) {
-      done(error as Error);
-    }
-  }
-
-  #settle(secured: TLSSocket, outcome: TLSSocket | null): void {
-    // TLS 1.2 clients could otherwise ask for endless handshakes.
-    if (outcome) outcome.disableRenegotiation();
-    const waiting = this.#waiting.get(peerOf(secured));
-    if (waiting) waiting.settle(outcome);
-    else secured.destroy();
+  async accept(socket: Socket, head: Buffer, { host, http2 }: ClientTls): Promise<TLSSocket | null> {
+    const options: TlsOptions & { isServer: true } = {
+      isServer: true,
+      // Its versions, suites and ticket keys are those of `LeafCache`, the same for every host.
+      secureContext: this.#leaves.contextFor(host, this.#now()),
+      ALPNCallback: ({ protocols }) => chooseProtocol(protocols, http2),
+      SNICallback: (name, done) =>
+        done(name.toLowerCase() === host ? null : new Error('the TLS name is not the host of the CONNECT')),
+    };
+    if (head.length > 0) socket.unshift(head);
+    return settle(new TLSSocket(socket, options));
   }
 }
 
-type SniCallback = NonNullable<import('node:tls').TlsOptions['SNICallback']>;
+/** What both have in common, the client's offer only: nothing is translated. `undefined` is an alert. */
+function chooseProtocol(offered: readonly string[], http2: boolean): string | undefined {
+  if (http2 && offered.includes('h2')) return 'h2';
+  return offered.includes('http/1.1') ? 'http/1.1' : undefined;
+}
 
-function peerOf(socket: Socket): string {
-  return `${socket.remoteAddress} ${socket.remotePort}`;
+function settle(secured: TLSSocket): Promise<TLSSocket | null> {
+  return new Promise((resolve) => {
+    const limit = setTimeout(() => secured.destroy(), HANDSHAKE_LIMIT_MS);
+    const onClose = () => {
+      clearTimeout(limit);
+      resolve(null);
+    };
+    // Stays for the socket's life: an error without a listener would end the process.
+    secured.on('error', () => secured.destroy());
+    secured.once('close', onClose);
+    secured.once('secure', () => {
+      clearTimeout(limit);
+      secured.removeListener('close', onClose);
+      // TLS 1.2 clients could otherwise ask for endless handshakes.
+      secured.disableRenegotiation();
+      resolve(secured);
+    });
+  });
 }
 
 /** The issue's figure for the first bytes of an interception. */

@@ -38,23 +38,38 @@ function hangUp(socket: Socket, text: string): void {
   socket.resume();
 }
 
-export function formatRefusal({ reason, connectionId, keepAlive, code }: RefusalAnswer): string {
+/** What an answer is made of, whatever protocol it goes out in. */
+export interface RefusalParts {
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+}
+
+export function formatRefusal(answer: RefusalAnswer): string {
+  const { status, headers, body } = refusalParts(answer);
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    `Connection: ${answer.keepAlive ? 'keep-alive' : 'close'}`,
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+export function refusalParts({ reason, connectionId, code }: Omit<RefusalAnswer, 'keepAlive'>): RefusalParts {
   const { status, text, remedy } = REFUSALS[reason];
   const what = code ? `${text} (${code})` : text;
   const body = `sallyport: ${reason}: ${what}; ${remedy}${connectionId ? ` (${connectionId})` : ''}\n`;
-  const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    `Sallyport-Reason: ${reason}`,
-    `Sallyport-Remedy: ${remedy}`,
-    ...(connectionId ? [`Sallyport-Connection: ${connectionId}`] : []),
-    ...(status === 407 ? ['Proxy-Authenticate: Basic realm="sallyport"'] : []),
-    // The listener takes nothing but CONNECT; inside a connection that one is refused.
-    ...(status === 405 ? [`Allow: ${connectionId ? INSIDE : 'CONNECT'}`] : []),
-    'Content-Type: text/plain; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `Connection: ${keepAlive ? 'keep-alive' : 'close'}`,
+  const headers: [string, string][] = [
+    ['Sallyport-Reason', reason],
+    ['Sallyport-Remedy', remedy],
   ];
-  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+  if (connectionId) headers.push(['Sallyport-Connection', connectionId]);
+  if (status === 407) headers.push(['Proxy-Authenticate', 'Basic realm="sallyport"']);
+  // The listener takes nothing but CONNECT; inside a connection that one is refused.
+  if (status === 405) headers.push(['Allow', connectionId ? INSIDE : 'CONNECT']);
+  headers.push(['Content-Type', 'text/plain; charset=utf-8']);
+  headers.push(['Content-Length', String(Buffer.byteLength(body))]);
+  return { status, headers, body };
 }
 
 const INSIDE = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';

@@ -12,6 +12,9 @@ export interface InsecureOrigin {
   readonly code: string;
 }
 
+/** In the order of preference. */
+export type Offer = readonly ('h2' | 'http/1.1')[];
+
 export class OriginTls {
   readonly #trust: SecureContext;
   readonly #sessions = new Map<string, Buffer>();
@@ -23,12 +26,14 @@ export class OriginTls {
   }
 
   /**
+   * @param offer the protocols that the origin may choose from
    * @param scope whose sessions may be resumed: never another environment's
    * @returns the secured socket, or why there is none; never rejects
    */
   secure(
     socket: Socket,
     host: string,
+    offer: Offer,
     scope: string,
     signal: AbortSignal,
   ): Promise<TLSSocket | InsecureOrigin> {
@@ -37,7 +42,7 @@ export class OriginTls {
       socket,
       servername: host,
       secureContext: this.#trust,
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: [...offer],
       ...(session ? { session } : {}),
     });
     secured.on('session', (ticket) => this.#remember(scope, ticket));

@@ -1,0 +1,84 @@
+/**
+ * What an exchange inside an interception is granted, whatever protocol it came in: facts and secrets as they are now,
+ * the decision, and the request with its secrets. And what the record says when it is over.
+ */
+import { Allow } from '../core-lite/decision.ts';
+import { makeId } from '../core-lite/id.ts';
+import type { Reason, RefusalReason } from '../core-lite/reasons.ts';
+import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
+import { placeSecrets, type RequestParts } from './act/inject.ts';
+import type { Connection } from './connection.ts';
+import { decideExchange } from './decide/exchange.ts';
+import type { Gate } from './gate.ts';
+import type { HeaderLine, RequestHead } from './http1/head.ts';
+import { readSecrets, scopeOf } from './reach.ts';
+
+/** A request that was let through, and with which secrets. */
+export interface Granted {
+  readonly proof: Allow;
+  readonly secrets: readonly OpenedSecret[];
+  /** What origin connections it may go over. */
+  readonly scope: string;
+  /** With its secrets. */
+  readonly parts: RequestParts;
+}
+
+export interface ExchangeRefusal {
+  readonly refusal: RefusalReason;
+  readonly code?: string;
+}
+
+/** @param headers those of `head` that go on to the origin */
+export async function grantExchange(
+  gate: Gate,
+  connection: Connection,
+  head: RequestHead,
+  headers: readonly HeaderLine[],
+): Promise<Granted | ExchangeRefusal> {
+  const secrets = await readSecrets(gate, connection).catch(() => null);
+  if (!secrets) return { refusal: 'facts_unavailable' };
+  const decision = decideExchange({ target: connection.target, head, bound: secrets.length });
+  if (!(decision instanceof Allow)) return { refusal: decision.reason as RefusalReason };
+  const parts = placeSecrets(decision, { ...head, headers }, secrets);
+  if (!parts) return { refusal: 'injection_failed' };
+  return { proof: decision, secrets, scope: scopeOf(connection, secrets), parts };
+}
+
+/** One that is over. */
+export interface ExchangeEnd {
+  /** As the client sent it; empty of one that could not be read. */
+  readonly method: string;
+  readonly target: string;
+  readonly at: Date;
+  readonly reason: Reason;
+  /** Of the origin's answer. */
+  readonly status: number | null;
+  /** Those that went out with it. */
+  readonly secrets: readonly OpenedSecret[];
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+}
+
+export function recordExchange(gate: Gate, connection: Connection, end: ExchangeEnd): void {
+  gate.record.exchange({
+    id: makeId('exc'),
+    connectionId: connection.id,
+    at: end.at,
+    method: end.method,
+    path: recordedPath(end.target),
+    status: end.status,
+    reason: end.reason,
+    credentials: end.secrets.map(({ credentialId, version }) => `${credentialId}@${version}`),
+    bytesUp: end.bytesUp,
+    bytesDown: end.bytesDown,
+    durationMs: gate.now().getTime() - end.at.getTime(),
+  });
+}
+
+/** Without its query, and nothing of a target that is no path: a URL may have a password in it. */
+function recordedPath(target: string): string {
+  if (!target.startsWith('/') && target !== '*') return '';
+  return (target.split(/[?#]/, 1)[0] ?? '').slice(0, MAX_PATH_CHARS);
+}
+
+const MAX_PATH_CHARS = 1024;

@@ -1,0 +1,235 @@
+/**
+ * The way of an exchange that came as an HTTP/2 stream: what `handle-exchange.ts` is for HTTP/1.1. Each stream is an
+ * exchange of its own, with facts and secrets read for it; one that is refused or breaks off leaves the others alone.
+ */
+import {
+  constants,
+  type Http2Stream,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  sensitiveHeaders,
+} from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import type { EndReason, Reason } from '../core-lite/reasons.ts';
+import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
+import { mayTrail } from './act/inject.ts';
+import type { Connection } from './connection.ts';
+import type { Gate } from './gate.ts';
+import { type ExchangeRefusal, type Granted, grantExchange, recordExchange } from './grant.ts';
+import type { InterceptionEnd } from './handle-exchange.ts';
+import type { HeaderLine } from './http1/head.ts';
+import { openClientSession } from './http2/client-session.ts';
+import { Ending } from './http2/ending.ts';
+import { dropHopHeaders, readRequestHead, type StreamHead, writeRequestHead } from './http2/head.ts';
+import { OriginSession } from './http2/origin-session.ts';
+import { refuseStream } from './http2/refuse.ts';
+import { relayStream, type StreamOutcome } from './http2/relay.ts';
+import { type Found, reachSession, type SecuredOrigin, type Unreached } from './reach.ts';
+
+/**
+ * Serves the streams of one client connection. Never rejects.
+ * @param origin what the CONNECT was answered on
+ */
+export async function serveStreams(
+  gate: Gate,
+  connection: Connection,
+  secured: TLSSocket,
+  origin: SecuredOrigin,
+  found: Found,
+): Promise<InterceptionEnd> {
+  // Until its settings have come, nobody knows whether the origin takes WebSockets, and the client is told once.
+  const webSockets = origin instanceof OriginSession && (await origin.takesWebSockets(connection.signal));
+  return new StreamInterception(gate, connection, found).serve(secured, webSockets);
+}
+
+/** A stream, with what the record wants to know of it. */
+interface Asked {
+  readonly stream: ServerHttp2Stream;
+  readonly head: StreamHead;
+  /** How the client ends it. */
+  readonly ending: Ending;
+  readonly at: Date;
+}
+
+class StreamInterception {
+  readonly #gate: Gate;
+  readonly #connection: Connection;
+  readonly #found: Found;
+  readonly #open = new Set<Promise<void>>();
+  /** Streams that need a session at the same time are not each to dial one. */
+  readonly #reaching = new Map<string, Promise<OriginSession | Unreached>>();
+  #exchanges = 0;
+  #bytesUp = 0;
+  #bytesDown = 0;
+
+  constructor(gate: Gate, connection: Connection, found: Found) {
+    this.#gate = gate;
+    this.#connection = connection;
+    this.#found = found;
+  }
+
+  async serve(secured: TLSSocket, webSockets: boolean): Promise<InterceptionEnd> {
+    const { signal } = this.#connection;
+    let reason: EndReason = 'client_closed';
+    if (!secured.destroyed && !signal.aborted) {
+      const session = openClientSession(secured, webSockets);
+      const onAbort = () => session.destroy();
+      signal.addEventListener('abort', onAbort, { once: true });
+      reason = await this.#serveAll(session);
+      signal.removeEventListener('abort', onAbort);
+    }
+    secured.destroy();
+    await Promise.all(this.#open);
+    const ended = this.#connection.stopped?.ending ?? reason;
+    return { reason: ended, exchanges: this.#exchanges, bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
+  }
+
+  #serveAll(session: ServerHttp2Session): Promise<EndReason> {
+    return new Promise((resolve) => {
+      let reason: EndReason = 'client_closed';
+      session.on('error', () => {
+        reason = 'client_reset';
+      });
+      session.setTimeout(this.#gate.tunnelIdleMs, () => {
+        reason = 'idle';
+        session.destroy();
+      });
+      session.on('stream', (stream, headers, flags, raw) => {
+        const sensitive: unknown = Reflect.get(headers, sensitiveHeaders);
+        const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+        this.#take(
+          stream,
+          new Ending(stream, ended),
+          readRequestHead(raw, Array.isArray(sensitive) ? sensitive : []),
+        );
+      });
+      session.once('close', () => resolve(reason));
+    });
+  }
+
+  #take(stream: ServerHttp2Stream, ending: Ending, head: StreamHead | null): void {
+    stream.on('error', ignore);
+    this.#exchanges += 1;
+    const at = this.#gate.now();
+    const serving = head
+      ? this.#serveOne({ stream, head, ending, at })
+      : Promise.resolve(this.#refuse({ refusal: 'request_malformed' }, { stream, head: UNREAD, at }));
+    const open = serving
+      .catch((error: unknown) => {
+        this.#gate.logger.error({ id: this.#connection.id, err: error }, 'exchange failed');
+        stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      })
+      .finally(() => this.#open.delete(open));
+    this.#open.add(open);
+  }
+
+  async #serveOne(asked: Asked): Promise<void> {
+    // Plain CONNECT and whatever else a stream may be turned into but a WebSocket.
+    const { method, protocol } = asked.head.stated;
+    if (protocol !== null && (method !== 'CONNECT' || protocol !== 'websocket')) {
+      return this.#refuse({ refusal: 'method_refused' }, asked);
+    }
+    const granted = await this.#grant(asked.head);
+    if ('refusal' in granted) return this.#refuse(granted, asked);
+    for (let attempt = 1; ; attempt++) {
+      const origin = await this.#reach(granted);
+      if ('refusal' in origin) return this.#refuse(origin, asked, granted.secrets);
+      const reused = origin.used;
+      const outcome = await this.#relay(asked, granted, origin);
+      if (attempt === MAX_ATTEMPTS || !mayAskAgain(asked, outcome, reused)) {
+        return this.#conclude(asked, granted, origin, outcome);
+      }
+    }
+  }
+
+  #grant(head: StreamHead): Promise<Granted | ExchangeRefusal> {
+    return grantExchange(this.#gate, this.#connection, head, dropHopHeaders(head.headers));
+  }
+
+  #reach({ proof, scope }: Granted): Promise<OriginSession | Unreached> {
+    const running = this.#reaching.get(scope);
+    if (running) return running;
+    const reaching = reachSession(this.#gate, this.#connection, proof, scope, this.#found).finally(() =>
+      this.#reaching.delete(scope),
+    );
+    this.#reaching.set(scope, reaching);
+    return reaching;
+  }
+
+  #relay({ stream, head, ending }: Asked, granted: Granted, origin: OriginSession): Promise<StreamOutcome> {
+    const { proof, parts, secrets } = granted;
+    const injected = secrets.map(({ placement }) => placement.header);
+    const originHead = writeRequestHead(parts, head, injected);
+    const keepTrailer = (line: HeaderLine) => mayTrail(line, secrets);
+    const open = (raw: readonly string[], ended: boolean) =>
+      this.#gate.sessions.request(origin, raw, { endStream: ended, waitForTrailers: !ended });
+    return relayStream(proof, { originHead, request: ending, keepTrailer }, stream, open);
+  }
+
+  #conclude(asked: Asked, { secrets }: Granted, origin: OriginSession, outcome: StreamOutcome): void {
+    const { stream } = asked;
+    this.#bytesUp += outcome.bytesUp;
+    if (outcome.kind === 'answered') {
+      this.#bytesDown += outcome.bytesDown;
+      const reason = outcome.complete ? 'injected' : 'origin_failed';
+      this.#record(asked, reason, outcome.status, secrets, outcome);
+      return;
+    }
+    // The code of a reset says more than an answer of ours could; a session that died says nothing.
+    if (outcome.kind === 'invalid' || !origin.fit) {
+      this.#refuse({ refusal: 'origin_failed' }, asked, secrets, outcome.bytesUp);
+      return;
+    }
+    stream.close(outcome.code);
+    this.#record(asked, 'origin_failed', null, secrets, { bytesUp: outcome.bytesUp, bytesDown: 0 });
+  }
+
+  /** Answers with the reason; the connection goes on. @param bytesUp what the origin got all the same */
+  #refuse(
+    { refusal: reason, code }: ExchangeRefusal,
+    asked: Noted,
+    secrets: readonly OpenedSecret[] = [],
+    bytesUp = 0,
+  ): void {
+    refuseStream(asked.stream, { reason, connectionId: this.#connection.id, ...(code ? { code } : {}) });
+    this.#record(asked, reason, null, secrets, { bytesUp, bytesDown: 0 });
+  }
+
+  #record(
+    { head, at }: Noted,
+    reason: Reason,
+    status: number | null,
+    secrets: readonly OpenedSecret[],
+    { bytesUp, bytesDown }: { readonly bytesUp: number; readonly bytesDown: number },
+  ): void {
+    const { target, stated } = head;
+    const end = { method: stated.method, target, at, reason, status, secrets, bytesUp, bytesDown };
+    recordExchange(this.#gate, this.#connection, end);
+  }
+}
+
+/** What the record says of a stream, also of one whose head says nothing. */
+interface Noted {
+  readonly stream: ServerHttp2Stream;
+  readonly head: Pick<StreamHead, 'target' | 'stated'>;
+  readonly at: Date;
+}
+
+/**
+ * What surely has no effect is asked again where a session that was used before died just then; and what the origin
+ * says it did not look at (RFC 9113 8.7), as long as nothing of its body is gone.
+ */
+function mayAskAgain({ stream, head, ending }: Asked, outcome: StreamOutcome, reused: boolean): boolean {
+  if (outcome.kind !== 'unanswered' || !isOpen(stream) || !ending.whole) return false;
+  const harmless = head.stated.method === 'GET' || head.stated.method === 'HEAD';
+  return outcome.code === constants.NGHTTP2_REFUSED_STREAM || (reused && harmless);
+}
+
+function isOpen(stream: Http2Stream): boolean {
+  return !stream.closed && !stream.destroyed;
+}
+
+function ignore(): void {}
+
+const UNREAD: Noted['head'] = { target: '', stated: { method: '', protocol: null } };
+const MAX_ATTEMPTS = 3;

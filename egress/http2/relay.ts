@@ -1,0 +1,227 @@
+/**
+ * One exchange over streams: the client's to the origin's and back, with flow control as the only buffer. How a stream
+ * ended is carried over: its end, its trailers or the code of its reset. What broke off is never shown as whole.
+ */
+import { type ClientHttp2Stream, constants, type Http2Stream, type ServerHttp2Stream } from 'node:http2';
+import type { Allow } from '../../core-lite/decision.ts';
+import type { HeaderLine } from '../http1/head.ts';
+import { Ending } from './ending.ts';
+import {
+  asObject,
+  dropHopHeaders,
+  measureHead,
+  readAnswerHead,
+  readTrailers,
+  writeAnswerHead,
+} from './head.ts';
+import { respond } from './respond.ts';
+
+export interface StreamInput {
+  /** The head that the origin gets, secret and all. */
+  readonly originHead: readonly string[];
+  /** How the client's stream ends. */
+  readonly request: Ending;
+  readonly keepTrailer: (line: HeaderLine) => boolean;
+}
+
+export type StreamOutcome =
+  /** Nothing of an answer was sent to the client. @property code of the origin's reset */
+  | { readonly kind: 'unanswered'; readonly code: number; readonly bytesUp: number }
+  /** What the origin answered is no answer. */
+  | { readonly kind: 'invalid'; readonly bytesUp: number }
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly bytesUp: number;
+      readonly bytesDown: number;
+      readonly complete: boolean;
+    };
+
+/**
+ * @param open begins the stream to the origin
+ * @returns what came of it, when both streams are over; never rejects. Where nothing was answered the client's stream
+ * is open still, unless the client itself closed it.
+ */
+export function relayStream(
+  _proof: Allow,
+  input: StreamInput,
+  client: ServerHttp2Stream,
+  open: (head: readonly string[], ended: boolean) => ClientHttp2Stream,
+): Promise<StreamOutcome> {
+  return new Promise((resolve) => new StreamExchange(input, client, open, resolve));
+}
+
+class StreamExchange {
+  readonly #client: ServerHttp2Stream;
+  readonly #origin: ClientHttp2Stream;
+  readonly #request: Ending;
+  readonly #answer: Ending;
+  readonly #settle: (outcome: StreamOutcome) => void;
+  readonly #keepTrailer: (line: HeaderLine) => boolean;
+  readonly #onClientClose = () => this.#stopOrigin();
+  /** When the client's stream has all of the answer. */
+  readonly #answered = Promise.withResolvers<void>();
+  #status: number | null = null;
+  #invalid = false;
+  #informational = 0;
+  /** Heads and bodies on the origin's side, before compression. */
+  #bytesUp: number;
+  #bytesDown = 0;
+
+  constructor(
+    input: StreamInput,
+    client: ServerHttp2Stream,
+    open: (head: readonly string[], ended: boolean) => ClientHttp2Stream,
+    settle: (outcome: StreamOutcome) => void,
+  ) {
+    this.#client = client;
+    this.#keepTrailer = input.keepTrailer;
+    this.#settle = settle;
+    this.#bytesUp = measureHead(input.originHead);
+    this.#request = input.request;
+    this.#origin = open(input.originHead, input.request.whole);
+    this.#answer = new Ending(this.#origin, false);
+    this.#follow();
+    if (!input.request.whole) this.#sendRequest();
+  }
+
+  #follow(): void {
+    // Errors come with a close; without a listener they would end the process.
+    this.#origin.on('error', ignore);
+    this.#origin.on('headers', (_headers, _flags, raw) => this.#inform(raw));
+    this.#origin.on('response', (_headers, flags, raw) => this.#respond(raw, flags));
+    this.#origin.once('close', () => this.#finish());
+    this.#client.once('close', this.#onClientClose);
+    if (this.#client.closed) this.#stopOrigin();
+  }
+
+  /** The client is gone, or has its answer: what it asked for is not wanted any more. */
+  #stopOrigin(): void {
+    if (!this.#origin.closed) this.#origin.close(this.#client.rstCode || constants.NGHTTP2_CANCEL);
+  }
+
+  #sendRequest(): void {
+    let trailers: readonly HeaderLine[] = [];
+    this.#client.once('trailers', (_headers, _flags, raw) => {
+      trailers = readTrailers(raw).filter(this.#keepTrailer);
+    });
+    this.#origin.once('wantTrailers', () => sendTrailers(this.#origin, trailers));
+    pump(this.#client, this.#origin, this.#request, (chunk) => {
+      this.#bytesUp += chunk.length;
+    });
+  }
+
+  /** A 1xx. */
+  #inform(raw: readonly string[]): void {
+    this.#bytesDown += measureHead(raw);
+    this.#informational += 1;
+    const head = readAnswerHead(raw);
+    if (this.#status !== null || !head || this.#client.closed) return;
+    // 101 does not exist in HTTP/2 (RFC 9113 8.6); a flood of these is no answer.
+    if (head.status === 101 || this.#informational > MAX_INFORMATIONAL) this.#reject();
+    else
+      this.#client.additionalHeaders({ ':status': head.status, ...asObject(dropHopHeaders(head.headers)) });
+  }
+
+  #respond(raw: readonly string[], flags: number): void {
+    this.#bytesDown += measureHead(raw);
+    const head = readAnswerHead(raw);
+    if (this.#client.closed || this.#client.destroyed) return;
+    if (!head || head.status < 200 || head.status > 599) {
+      this.#reject();
+      return;
+    }
+    this.#status = head.status;
+    const headers = dropHopHeaders(head.headers);
+    const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    // Node has ended the answer to a HEAD already.
+    const bare = ended || this.#client.writableEnded || BODILESS.has(head.status);
+    const options = { endStream: bare, waitForTrailers: !bare };
+    respond(this.#client, writeAnswerHead({ status: head.status, headers }), options);
+    if (bare) {
+      this.#origin.resume();
+      this.#answered.resolve();
+    } else this.#sendAnswer();
+  }
+
+  #sendAnswer(): void {
+    let trailers: readonly HeaderLine[] = [];
+    this.#origin.once('trailers', (_headers, _flags, raw) => {
+      this.#bytesDown += measureHead(raw);
+      trailers = readTrailers(raw);
+    });
+    this.#client.once('wantTrailers', () => {
+      sendTrailers(this.#client, trailers);
+      // Node hands them over in the next round of the event loop.
+      setImmediate(() => setImmediate(this.#answered.resolve));
+    });
+    pump(this.#origin, this.#client, this.#answer, (chunk) => {
+      this.#bytesDown += chunk.length;
+    });
+  }
+
+  #reject(): void {
+    this.#invalid = true;
+    this.#origin.close(constants.NGHTTP2_PROTOCOL_ERROR);
+  }
+
+  /** The origin's stream is over: so is the exchange, when the client has what came of it. */
+  #finish(): void {
+    const bytesUp = this.#bytesUp;
+    if (this.#status !== null) {
+      this.#finishAnswer(this.#status);
+      return;
+    }
+    this.#client.removeListener('close', this.#onClientClose);
+    const code = this.#origin.rstCode;
+    this.#settle(this.#invalid ? { kind: 'invalid', bytesUp } : { kind: 'unanswered', code, bytesUp });
+  }
+
+  #finishAnswer(status: number): void {
+    const complete = this.#answer.whole;
+    const leave = () => {
+      const bytes = { bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
+      this.#settle({ kind: 'answered', status, ...bytes, complete });
+    };
+    if (this.#client.destroyed) {
+      leave();
+      return;
+    }
+    this.#client.once('close', leave);
+    // What the client still sends is read and dropped: unread, it would keep the stream open.
+    this.#client.resume();
+    if (!complete) this.#breakOff(this.#origin.rstCode || constants.NGHTTP2_INTERNAL_ERROR);
+    else if (!this.#request.whole) void this.#answered.promise.then(() => this.#client.close());
+  }
+
+  /** What is on its way is written first: then the client sees a reset. */
+  #breakOff(code: number): void {
+    if (this.#client.writableLength === 0 || this.#client.writableEnded) this.#client.close(code);
+    else this.#client.write(Buffer.alloc(0), () => this.#client.close(code));
+  }
+}
+
+/** Every chunk of a body passes here, either way. What has not ended is not ended on the other side. */
+function pump(from: Http2Stream, to: Http2Stream, ending: Ending, count: (chunk: Buffer) => void): void {
+  from.on('data', (chunk: Buffer) => {
+    count(chunk);
+    if (to.closed || to.destroyed || to.writableEnded) return;
+    if (to.write(chunk)) return;
+    from.pause();
+    to.once('drain', () => from.resume());
+  });
+  from.once('end', () => {
+    if (ending.whole && !to.closed && !to.destroyed) to.end();
+  });
+}
+
+function sendTrailers(stream: Http2Stream, lines: readonly HeaderLine[]): void {
+  if (!stream.closed && !stream.destroyed) stream.sendTrailers(asObject(lines));
+}
+
+function ignore(): void {}
+
+/** Answers that never have a body, whatever they declare (RFC 9110). */
+const BODILESS = new Set([204, 205, 304]);
+/** More than any server sends, as in HTTP/1.1. */
+const MAX_INFORMATIONAL = 32;
