@@ -50,17 +50,20 @@ function chooseProtocol(offered: readonly string[], http2: boolean): string | un
 
 function settle(secured: TLSSocket): Promise<TLSSocket | null> {
   return new Promise((resolve) => {
-    const limit = setTimeout(() => secured.destroy(), HANDSHAKE_LIMIT_MS);
+    const giveUp = () => secured.destroy();
+    const limit = setTimeout(giveUp, HANDSHAKE_LIMIT_MS);
     const onClose = () => {
       clearTimeout(limit);
       resolve(null);
     };
     // Stays for the socket's life: an error without a listener would end the process.
-    secured.on('error', () => secured.destroy());
+    secured.on('error', giveUp);
     secured.once('close', onClose);
+    // The sockets are half-open ones: a client that ends here would be waited for.
+    secured.once('end', giveUp);
     secured.once('secure', () => {
       clearTimeout(limit);
-      secured.removeListener('close', onClose);
+      secured.removeListener('close', onClose).removeListener('end', giveUp);
       // TLS 1.2 clients could otherwise ask for endless handshakes.
       secured.disableRenegotiation();
       resolve(secured);

@@ -21,6 +21,8 @@ export class ByteReader {
     socket.on('end', () => this.#finish('end'));
     socket.on('error', () => this.#finish('broken'));
     socket.on('close', () => this.#finish('broken'));
+    // It may have gone before anybody looked.
+    if (socket.destroyed) this.#finish('broken');
   }
 
   /** Whether bytes are there that nobody asked for yet. */

@@ -13,7 +13,7 @@ import type { Socket } from 'node:net';
 import { makeAuthority, openAuthority } from '../../certs/authority.ts';
 import { issueLeaf } from '../../certs/leaf.ts';
 
-export interface Asked {
+interface Asked {
   readonly stream: ServerHttp2Stream;
   /** Names and values in turns, as they came. */
   readonly raw: readonly string[];
