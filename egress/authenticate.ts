@@ -37,7 +37,17 @@ export function readCredential(header: string): string | null {
   const colon = decoded?.indexOf(':') ?? -1;
   // Without a colon it is no Basic credential: what some libraries take for a user name is not taken for a token.
   if (decoded === null || colon < 0) return null;
-  return decoded.slice(colon + 1) || decoded.slice(0, colon) || null;
+  return decodePercent(decoded.slice(colon + 1) || decoded.slice(0, colon)) || null;
+}
+
+/**
+ * Some clients send the userinfo of the proxy's URL as it stands there, percent-encoded. A token never has a `%`, so
+ * what has one can only be meant so; `''` where its escapes are none.
+ */
+function decodePercent(text: string): string {
+  if (!text.includes('%')) return text;
+  if (!ESCAPED.test(text)) return '';
+  return text.replaceAll(/%(..)/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
 /** Base64 in its one spelling, with or without padding. */
@@ -47,5 +57,7 @@ function decodeBase64(text: string): string | null {
   return text === spelled || text === spelled.replace(/=+$/, '') ? bytes.toString('latin1') : null;
 }
 
+/** RFC 3986 2.1; an escaped `%` is an escape too many. */
+const ESCAPED = /^(?:[^%]|%(?!25)[0-9A-Fa-f]{2})*$/;
 /** RFC 9110 11.4: a scheme in any case, spaces, one token68 and nothing behind it. */
 const CREDENTIAL = /^(basic|bearer) +([A-Za-z0-9._~+/-]{1,8192}=*)$/i;

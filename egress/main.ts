@@ -1,5 +1,4 @@
 /** Starts egress: the proxy listener, the change feed it lives by, and health and metrics beside it. */
-import type { Server } from 'node:http';
 import { buildObserve } from '../core-lite/api/observe.ts';
 import type { Config } from '../core-lite/config.ts';
 import { ChangeFeed } from '../core-lite/database/changes.ts';
@@ -7,12 +6,12 @@ import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
 import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
+import type { RefusalReason } from '../core-lite/reasons.ts';
 import { ConnectionLog } from '../core-lite/record/connection-log.ts';
 import { ExchangeLog } from '../core-lite/record/exchange-log.ts';
 import { reportLosses } from '../core-lite/record/losses.ts';
 import { RefusalCounts } from '../core-lite/record/refusal-counts.ts';
-import { boundAddress, type Service, translateListenError } from '../core-lite/service.ts';
-import type { ListenAddress } from '../core-lite/setting-kinds.ts';
+import { type Service, translateListenError } from '../core-lite/service.ts';
 import { type Base, emptied, startService } from '../core-lite/start-service.ts';
 import { openClassKey } from '../core-lite/vault/class-keys.ts';
 import { SecretReader } from '../core-lite/vault/secret-reader.ts';
@@ -22,10 +21,10 @@ import { Authenticator } from './authenticate.ts';
 import { openLeaves } from './authority.ts';
 import type { Stop } from './connection.ts';
 import { Facts } from './facts.ts';
-import type { Gate } from './gate.ts';
+import type { Arrival, Gate } from './gate.ts';
 import { handleConnect } from './handle-connect.ts';
 import { SessionPool } from './http2/session-pool.ts';
-import { makeListener } from './listen.ts';
+import { Listener } from './listen.ts';
 import { makeMetrics } from './metrics.ts';
 import { OriginPool } from './origin-pool.ts';
 import { Recorder } from './record.ts';
@@ -76,37 +75,30 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
   await observe.listen(config.egressObserveListen).catch((error: unknown) => {
     throw translateListenError(error, config.egressObserveListen);
   });
-  const server = makeListener({
-    connect: (arrival) => handleConnect(gate, arrival),
-    refused: (source, reason) => gate.record.count(source, null, reason),
-  });
-  const address = await listen(server, config.egressListen);
+  const listener = hold(makeListener(gate));
+  const address = await listener.listen(config.egressListen);
   log.info({ address, replica }, 'egress is ready');
-  return { address, close: () => shutDown(server, registry, config.drain) };
+  return { address, close: () => shutDown(listener, registry, config.drain) };
+}
+
+function makeListener(gate: Gate): Listener {
+  const handlers = {
+    connect: (arrival: Arrival) => handleConnect(gate, arrival),
+    refused: (source: string, reason: RefusalReason) => gate.record.count(source, null, reason),
+  };
+  return new Listener(handlers, (error) =>
+    gate.logger.error({ err: error }, 'a client could not be accepted'),
+  );
 }
 
 /** No new connections, then a while for the open ones, then all are ended, recorded and let go. */
-async function shutDown(server: Server, registry: Registry, drainMs: number): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
+async function shutDown(listener: Listener, registry: Registry, drainMs: number): Promise<void> {
+  listener.drain();
   await emptied(registry, drainMs);
   registry.stopAll(SHUT_DOWN);
   await emptied(registry, LAST_WAIT_MS);
-  server.closeAllConnections();
-  await closed;
-}
-
-function listen(server: Server, address: ListenAddress): Promise<ListenAddress> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(translateListenError(error, address)));
-    server.listen({ ...address, backlog: BACKLOG }, () => {
-      server.removeAllListeners('error');
-      resolve(boundAddress(server, address));
-    });
-  });
+  await listener.close();
 }
 
 const SHUT_DOWN: Stop = { refusal: 'shutting_down', ending: 'shutting_down' };
 const LAST_WAIT_MS = 1_000;
-/** A fleet reconnects at once after a restart. */
-const BACKLOG = 1024;

@@ -24,6 +24,9 @@ afterAll(async () => {
 });
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
+/** As a client sends it that does not decode the userinfo of its proxy's URL. */
+const escapeAll = (text: string) =>
+  text.replaceAll(/[^A-Za-z0-9]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
 /** A credential whose Base64 needs padding. */
 const padded = () => base64([`u:${token}`, `uu:${token}`].find((text) => text.length % 3 !== 0) ?? '');
 
@@ -36,6 +39,8 @@ const CREDENTIALS: readonly [name: string, value: () => string, reason: RefusalR
   ['Base64 with padding', () => `Basic ${padded()}`, null],
   ['Base64 without padding', () => `Basic ${padded().replace(/=+$/, '')}`, null],
   ['several spaces', () => `Basic    ${base64(`any:${token}`)}`, null],
+  ['the password, percent-encoded', () => `Basic ${base64(`any:${escapeAll(token)}`)}`, null],
+  ['the user, percent-encoded', () => `Basic ${base64(`${escapeAll(token)}:`)}`, null],
   ['Bearer', () => `Bearer ${token}`, null],
   ['bEaReR', () => `bEaReR ${token}`, null],
   ['a user without a colon', () => `Basic ${base64(token)}`, 'token_malformed'],
@@ -123,6 +128,24 @@ const HEADS: readonly [name: string, head: () => string | Buffer, reason: Refusa
   ['a NUL in a value', () => `${GOOD()}${HOST()}${AUTH()}x-a: b\0c\r\n\r\n`, 'request_malformed'],
   ['TLS', () => CLIENT_HELLO, 'request_malformed'],
   ['the preface of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'request_malformed'],
+  ['one empty line before it', () => `\r\n${GOOD()}${HOST()}${AUTH()}\r\n`, null],
+  ['two empty lines before it', () => `\r\n\r\n${GOOD()}${HOST()}${AUTH()}\r\n`, 'request_malformed'],
+  [
+    'two spaces after the method',
+    () => `CONNECT  ${target} HTTP/1.1\r\n${HOST()}${AUTH()}\r\n`,
+    'request_malformed',
+  ],
+  [
+    'a space after the target',
+    () => `CONNECT ${target}  HTTP/1.1\r\n${HOST()}${AUTH()}\r\n`,
+    'request_malformed',
+  ],
+  [
+    'lines that end with LF alone',
+    () => `${GOOD()}${HOST()}${AUTH()}\r\n`.replaceAll('\r', ''),
+    'request_malformed',
+  ],
+  ['a folded line', () => `${GOOD()}${HOST()}${AUTH()} x\r\n\r\n`, 'request_malformed'],
   ['noise', () => '\0\u0001\u0002\r\n\r\n', 'request_malformed'],
   ['a URL', () => `CONNECT https://${target}/ HTTP/1.1\r\n${HOST()}${AUTH()}\r\n`, 'target_malformed'],
   [
@@ -133,7 +156,7 @@ const HEADS: readonly [name: string, head: () => string | Buffer, reason: Refusa
   [
     'a fragment in the target',
     () => `CONNECT ${target}#a HTTP/1.1\r\n${HOST()}${AUTH()}\r\n`,
-    'request_malformed',
+    'target_malformed',
   ],
   [
     'a token in Authorization',

@@ -1,0 +1,120 @@
+/**
+ * One client's socket at a listener: reads its head, hands it on, answers what is refused, and listens again where the
+ * client may ask again. It never looks into what follows a head, and never holds more of it than came with the head.
+ */
+import type { Socket } from 'node:net';
+import type { RefusalReason } from '../core-lite/reasons.ts';
+import { refuse } from './act/refuse.ts';
+import type { Arrival } from './gate.ts';
+import type { Refused } from './handle-connect.ts';
+import { parseRequestHead, type RequestHead } from './http1/head.ts';
+import { HeadScanner } from './http1/head-scanner.ts';
+import { readConnect } from './read-connect.ts';
+
+export interface Handlers {
+  /** Serves a CONNECT; resolves to why not, or `null` after its tunnel. Never rejects. */
+  readonly connect: (arrival: Arrival) => Promise<Refused | null>;
+  /** Told of every refusal that never came to be a CONNECT. */
+  readonly refused: (source: string, reason: RefusalReason) => void;
+}
+
+export class Client {
+  readonly #socket: Socket;
+  readonly #handlers: Handlers;
+  readonly #scanner = new HeadScanner();
+  readonly #source: string;
+  readonly #onData = (chunk: Buffer): void => this.#read(chunk);
+  readonly #onEnd = (): void => this.#leave();
+  #attempts = 0;
+  /** Since when it owes a head, milliseconds; `null` while it owes none. */
+  #owesSince: number | null = null;
+
+  constructor(socket: Socket, handlers: Handlers) {
+    this.#socket = socket;
+    this.#handlers = handlers;
+    this.#source = socket.remoteAddress ?? 'unknown';
+  }
+
+  /** Whether nothing of it is being served. */
+  get waits(): boolean {
+    return this.#owesSince !== null;
+  }
+
+  /** Reads the next head. @param rest what came behind the last one */
+  listen(rest: Buffer, nowMs: number): void {
+    this.#owesSince = nowMs;
+    this.#socket.on('data', this.#onData);
+    this.#socket.on('end', this.#onEnd);
+    if (rest.length > 0) this.#read(rest);
+    // It may have ended while nobody listened.
+    else if (this.#socket.readableEnded) this.#leave();
+    if (this.waits) this.#socket.resume();
+  }
+
+  /** Lets go whoever has owed a head for too long. */
+  expire(nowMs: number): void {
+    if (this.#owesSince !== null && nowMs - this.#owesSince >= HEAD_LIMIT_MS)
+      this.#refuse('request_malformed');
+  }
+
+  #read(chunk: Buffer): void {
+    const scan = this.#scanner.push(chunk);
+    if (scan === 'more') return;
+    const head = scan === 'malformed' ? null : parseRequestHead(scan.head);
+    if (scan === 'malformed' || !head) this.#refuse('request_malformed');
+    else if (head.method === 'CONNECT') void this.#connect(head, scan.rest);
+    else this.#refuse('method_refused');
+  }
+
+  async #connect(head: RequestHead, rest: Buffer): Promise<void> {
+    const read = readConnect(head);
+    if (typeof read === 'string') return this.#refuse(read);
+    this.#stopListening();
+    const arrival = { socket: this.#socket, head: rest, source: this.#source, ...read };
+    const refused = await this.#handlers.connect(arrival);
+    if (!refused) return;
+    const keepAlive = this.#mayAskAgain(head, refused.reason);
+    refuse(this.#socket, { ...refused, keepAlive });
+    if (keepAlive) this.listen(rest, Date.now());
+  }
+
+  /**
+   * git, Java and others ask without a token first and again, with it, on the same connection. Whoever sent one that is
+   * refused is told that it is final: some clients wait for the close.
+   */
+  #mayAskAgain({ minor }: RequestHead, reason: RefusalReason): boolean {
+    this.#attempts += 1;
+    return (
+      reason === 'token_missing' && minor === 1 && this.#attempts <= MAX_ATTEMPTS && this.#socket.writable
+    );
+  }
+
+  /** What is no request that is served here, or did not come in time. */
+  #refuse(reason: RefusalReason): void {
+    this.#stopListening();
+    this.#handlers.refused(this.#source, reason);
+    refuse(this.#socket, { reason, connectionId: null, keepAlive: false });
+  }
+
+  /** It has finished sending: cleanly, or in the middle of a head. */
+  #leave(): void {
+    if (this.#scanner.begun) {
+      this.#refuse('request_malformed');
+      return;
+    }
+    this.#stopListening();
+    this.#socket.end();
+  }
+
+  #stopListening(): void {
+    this.#owesSince = null;
+    this.#socket.off('data', this.#onData);
+    this.#socket.off('end', this.#onEnd);
+    // What comes from now on is kept for whoever reads on.
+    this.#socket.pause();
+  }
+}
+
+const MAX_ATTEMPTS = 4;
+/** The issue's figure for a head, from when it is owed: a client that drips one must not hold its place. */
+const HEAD_LIMIT_MS = 10_000;
