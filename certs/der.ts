@@ -10,8 +10,10 @@ export function sequence(...parts: Der[]): Der {
   return constructed(Type.SEQUENCE, parts);
 }
 
+/** DER has the parts of a set in the order of their bytes, whatever order they are given in. */
 export function set(...parts: Der[]): Der {
-  return constructed(Type.SET, parts);
+  const inOrder = parts.toSorted((one, other) => Buffer.compare(encode(one), encode(other)));
+  return constructed(Type.SET, inOrder);
 }
 
 /** A context-specific tag around other values, `[number] EXPLICIT`. */
@@ -50,6 +52,11 @@ export function bitString(content: Buffer, unusedBits = 0): Der {
 
 export function utf8String(text: string): Der {
   return primitive(Type.UTF8, Buffer.from(text, 'utf8'));
+}
+
+/** Text of the basic plane, two bytes a character, high byte first: what PKCS#12 writes names in. */
+export function bmpString(text: string): Der {
+  return primitive(Type.BMPSTRING, Buffer.from(text, 'utf16le').swap16());
 }
 
 /** A time in whole seconds. RFC 5280, 4.1.2.5: UTCTime through 2049, GeneralizedTime from 2050. */
