@@ -1,46 +1,79 @@
 /**
- * The files of one run, for clients that read no variable's text: the trust bundle, and the configuration of those that
- * only take a file. They hold no secret and may be read by everybody: apt reads them as another user.
+ * The files for clients that read no variable's text: the trust bundle, and the configuration of those that only take a
+ * file. They hold no secret and may be read by everybody: apt reads them as another user.
  */
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FilePaths } from './variables.ts';
+
+/** What clients trust, in the two forms that they read: public roots and the egress CA. */
+export interface Trust {
+  readonly pem: string;
+  /** PKCS#12. */
+  readonly store: Buffer;
+}
 
 export interface RunFiles extends FilePaths {
   /** Removes them all. */
   close(): Promise<void>;
 }
 
-/** @param parent the folder in which the run's own is made @param bundlePem public roots and the egress CA */
-export async function writeRunFiles(parent: string, bundlePem: string): Promise<RunFiles> {
+/** In a folder of the run's own. @param parent the folder in which that is made */
+export async function writeRunFiles(parent: string, trust: Trust): Promise<RunFiles> {
   const folder = await mkdtemp(join(parent, 'sallyport-run-'));
   const close = () => rm(folder, { recursive: true, force: true });
-  const bundle = join(folder, 'ca-bundle.pem');
-  const phpIni = join(folder, 'php.d');
-  const paths = {
-    bundle,
-    wgetrc: join(folder, 'wgetrc'),
-    wget2rc: join(folder, 'wget2rc'),
-    aptConf: join(folder, 'apt.conf'),
-    phpIni,
-  };
   try {
-    await mkdir(phpIni);
-    await write(bundle, bundlePem);
-    await write(paths.wgetrc, `ca_certificate = ${bundle}\n`);
-    await write(paths.wget2rc, `ca-certificate = ${bundle}\n`);
-    await write(paths.aptConf, `Acquire::https::CaInfo "${bundle}";\n`);
-    await write(join(phpIni, 'egress.ini'), `curl.cainfo=${bundle}\nopenssl.cafile=${bundle}\n`);
-    for (const each of [phpIni, folder]) await chmod(each, 0o755);
+    return { ...(await writeClientFiles(folder, folder, trust)), close };
   } catch (error) {
     await close();
     throw error;
   }
-  return { ...paths, close };
 }
 
-/** Whatever the umask of whoever starts the run. */
-async function write(file: string, text: string): Promise<void> {
-  await writeFile(file, text, { flag: 'wx' });
+/**
+ * Writes them into `folder`, which is made; files that are there are written anew.
+ * @param at where clients will find that folder, an absolute path: theirs may be another machine
+ */
+export async function writeClientFiles(folder: string, at: string, trust: Trust): Promise<FilePaths> {
+  const paths = nameFiles(at);
+  const texts: Readonly<Record<string, string | Buffer>> = {
+    [NAMES.bundle]: trust.pem,
+    [NAMES.trustStore]: trust.store,
+    [NAMES.wgetrc]: `ca_certificate = ${paths.bundle}\n`,
+    [NAMES.wget2rc]: `ca-certificate = ${paths.bundle}\n`,
+    [NAMES.aptConf]: `Acquire::https::CaInfo "${paths.bundle}";\n`,
+    [join(NAMES.phpIni, 'egress.ini')]: `curl.cainfo="${paths.bundle}"\nopenssl.cafile="${paths.bundle}"\n`,
+  };
+  await mkdir(join(folder, NAMES.phpIni), { recursive: true });
+  for (const [name, text] of Object.entries(texts)) await write(join(folder, name), text);
+  for (const each of [join(folder, NAMES.phpIni), folder]) await chmod(each, 0o755);
+  return paths;
+}
+
+/** Where they are in a folder. */
+export function nameFiles(folder: string): FilePaths {
+  return {
+    bundle: join(folder, NAMES.bundle),
+    trustStore: join(folder, NAMES.trustStore),
+    wgetrc: join(folder, NAMES.wgetrc),
+    wget2rc: join(folder, NAMES.wget2rc),
+    aptConf: join(folder, NAMES.aptConf),
+    phpIni: join(folder, NAMES.phpIni),
+  };
+}
+
+/** Whatever the umask of whoever writes them. What a link points at stays as it is. */
+async function write(file: string, content: string | Buffer): Promise<void> {
+  await rm(file, { force: true });
+  await writeFile(file, content, { flag: 'wx' });
   await chmod(file, 0o644);
 }
+
+const NAMES = {
+  bundle: 'ca-bundle.pem',
+  trustStore: 'trust.p12',
+  wgetrc: 'wgetrc',
+  wget2rc: 'wget2rc',
+  aptConf: 'apt.conf',
+  phpIni: 'php.d',
+} as const;

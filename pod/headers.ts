@@ -16,3 +16,14 @@ export function withoutHeaders(raw: RawHeaders, drop: ReadonlySet<string>): stri
 export function pairsOf(raw: RawHeaders): (readonly [string, string])[] {
   return raw.flatMap((name, place) => (place % 2 === 0 ? [[name, raw[place + 1] ?? ''] as const] : []));
 }
+
+/** Whether a browser sent it, on behalf of a page. */
+export function isOfBrowser(raw: RawHeaders): boolean {
+  return pairsOf(raw).some(([name]) => BROWSER.test(name));
+}
+
+/**
+ * Browsers send at least one of them with every request that a page causes, and no page can take them away. They send
+ * `Sec-Fetch-Mode` too, but so does Node's own `fetch`, and with it every SDK: alone it tells nothing.
+ */
+const BROWSER = /^(origin|sec-fetch-(?!mode$).*)$/i;

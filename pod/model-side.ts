@@ -5,7 +5,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Address, forward } from './forward.ts';
-import { pairsOf, type RawHeaders, valuesOf } from './headers.ts';
+import { isOfBrowser, type RawHeaders, valuesOf } from './headers.ts';
 import { isRunSecret, readCredential } from './run-secret.ts';
 
 export interface ModelSide {
@@ -54,7 +54,7 @@ function judge({ rawHeaders, socket: { localPort } }: IncomingMessage): Refusal 
   const [host, ...more] = valuesOf(rawHeaders, 'host').map((value) => value.toLowerCase());
   const ours = host === `127.0.0.1:${localPort}` || host === `localhost:${localPort}`;
   if (!ours || more.length > 0) return 'host_unknown';
-  return pairsOf(rawHeaders).some(([name]) => BROWSER.test(name)) ? 'browser_refused' : null;
+  return isOfBrowser(rawHeaders) ? 'browser_refused' : null;
 }
 
 /** The header that holds the run's secret, where a client puts its key. */
@@ -87,11 +87,6 @@ function formatHost({ host, port }: Address): string {
 }
 
 const KEY_HEADERS = ['Authorization', 'X-Api-Key', 'X-Goog-Api-Key'] as const;
-/**
- * Browsers send at least one of them with every request that a page causes, and no page can take them away. They send
- * `Sec-Fetch-Mode` too, but so does Node's own `fetch`, and with it every SDK: alone it tells nothing.
- */
-const BROWSER = /^(origin|sec-fetch-(?!mode$).*)$/i;
 const REFUSALS = {
   host_unknown: {
     status: 421,

@@ -1,9 +1,15 @@
 /**
- * The proxy of one run: takes what its clients ask of any proxy, asks for the run's secret, and hands it on to egress
+ * The proxy of one run: takes what its clients ask of any proxy, looks whether they may ask, and hands it on to egress
  * with the current egress token. It decides nothing: what egress answers, refusals too, goes back as it came. It never
  * says or logs a token, and never passes the run's secret on.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type Address, forward } from './forward.ts';
 import { pairsOf, valuesOf } from './headers.ts';
@@ -11,10 +17,23 @@ import { isRunSecret, readCredential } from './run-secret.ts';
 import { tunnel } from './tunnel.ts';
 
 export interface ProxySide {
-  readonly secret: string;
+  /** Whether whoever sent this may use the proxy. */
+  readonly admit: (request: IncomingMessage) => Admission;
   readonly egress: Address;
   /** The egress token to use now. */
   readonly token: () => string;
+}
+
+/** `missing` may ask again on the same connection; every other no is final. */
+export type Admission = 'admitted' | 'missing' | 'wrong' | 'browser';
+
+/** Asks for the run's secret as the password. */
+export function admitBySecret(secret: string): ProxySide['admit'] {
+  return ({ rawHeaders }) => {
+    const [first, ...more] = valuesOf(rawHeaders, 'proxy-authorization');
+    if (first === undefined) return 'missing';
+    return more.length === 0 && isRunSecret(readCredential(first), secret) ? 'admitted' : 'wrong';
+  };
 }
 
 /** A proxy listener that is not listening yet. */
@@ -44,22 +63,26 @@ function serveConnect(
 ): void {
   // The parser has let go of the socket: without a listener of ours an error would end the process.
   socket.on('error', ignore);
-  const credential = showsSecret(side, request);
-  if (credential === 'right') {
+  const admission = side.admit(request);
+  if (admission === 'admitted') {
     openTunnel(side, request, socket, head);
     return;
   }
   // git, Java and others ask without it first and again, with it, on the same connection.
-  const again = credential === 'missing' && request.httpVersion === '1.1' && socket.writable;
-  const answer = formatAnswer(407, SECRET_WANTED, again);
+  const again = admission === 'missing' && request.httpVersion === '1.1' && socket.writable;
   if (!again) {
-    hangUp(socket, answer);
+    refuseConnection(socket, admission);
     return;
   }
-  socket.write(answer);
+  socket.write(formatAnswer(REFUSALS[admission], true));
   socket.removeListener('error', ignore);
   if (head.length > 0) socket.unshift(head);
   server.emit('connection', socket);
+}
+
+/** Ends after the answer. For a socket whose errors somebody listens to. */
+export function refuseConnection(socket: Socket, why: Refusal): void {
+  hangUp(socket, formatAnswer(REFUSALS[why], false));
 }
 
 /** Dials egress and says there what the client said here, with the token in place of the secret. */
@@ -67,7 +90,7 @@ function openTunnel(side: ProxySide, request: IncomingMessage, client: Socket, h
   const egress = connect({ ...side.egress, allowHalfOpen: true, noDelay: true });
   const fail = (): void => {
     egress.destroy();
-    hangUp(client, formatAnswer(502, EGRESS_UNREACHABLE, false));
+    refuseConnection(client, 'egress_unreachable');
   };
   const giveUp = (): void => void egress.destroy();
   egress.setTimeout(DIAL_LIMIT_MS, fail);
@@ -128,39 +151,38 @@ function connectHead(request: IncomingMessage, token: string): string {
 
 /** A request without CONNECT, for an `http:` URL. */
 function servePlain(side: ProxySide, request: IncomingMessage, response: ServerResponse): void {
-  const send = (status: number, body: string): void => {
+  const refuse = (why: Refusal): void => {
+    const { status, text } = REFUSALS[why];
     request.resume();
-    response.writeHead(status, headersOf(status));
-    response.end(body);
+    response.writeHead(status, {
+      ...headersOf(status),
+      ...(why === 'missing' ? {} : { Connection: 'close' }),
+    });
+    response.end(text);
   };
   const target = request.url ?? '';
-  if (showsSecret(side, request) !== 'right') send(407, SECRET_WANTED);
-  else if (!/^http:\/\//i.test(target)) send(400, NO_PROXY_REQUEST);
+  const admission = side.admit(request);
+  if (admission !== 'admitted') refuse(admission);
+  else if (!/^http:\/\//i.test(target)) refuse('no_proxy_request');
   else {
     forward(request, response, {
       to: side.egress,
       path: target,
       set: { 'Proxy-Authorization': `Bearer ${side.token()}` },
       drop: [],
-      unreachable: () => send(502, EGRESS_UNREACHABLE),
+      unreachable: () => refuse('egress_unreachable'),
     });
   }
 }
 
-function showsSecret({ secret }: ProxySide, request: IncomingMessage): 'right' | 'wrong' | 'missing' {
-  const [first, ...more] = valuesOf(request.rawHeaders, 'proxy-authorization');
-  if (first === undefined) return 'missing';
-  return more.length === 0 && isRunSecret(readCredential(first), secret) ? 'right' : 'wrong';
-}
-
-function formatAnswer(status: number, body: string, keepAlive: boolean): string {
+function formatAnswer({ status, text }: { status: number; text: string }, keepAlive: boolean): string {
   const headers = {
     ...headersOf(status),
-    'Content-Length': String(Buffer.byteLength(body)),
+    'Content-Length': String(Buffer.byteLength(text)),
     Connection: keepAlive ? 'keep-alive' : 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${TEXTS[status]}\r\n${lines.join('')}\r\n${body}`;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`;
 }
 
 function headersOf(status: number): Record<string, string> {
@@ -181,11 +203,32 @@ function hangUp(socket: Socket, text: string): void {
 
 function ignore(): void {}
 
-const SECRET_WANTED =
-  'sallyport: the relay asks for the secret of the run; take HTTPS_PROXY as the run has it, with its password\n';
-const EGRESS_UNREACHABLE = 'sallyport: egress cannot be reached from the relay; look whether it runs\n';
-const NO_PROXY_REQUEST = 'sallyport: this is the proxy of a run; ask it as a proxy is asked\n';
-const TEXTS: Readonly<Record<number, string>> = { 407: 'Proxy Authentication Required', 502: 'Bad Gateway' };
+type Refusal = keyof typeof REFUSALS;
+
+const SECRET_WANTED = {
+  status: 407,
+  text: 'sallyport: the relay asks for the secret of the run; take HTTPS_PROXY as the run has it, with its password\n',
+};
+const REFUSALS = {
+  missing: SECRET_WANTED,
+  wrong: SECRET_WANTED,
+  browser: {
+    status: 403,
+    text: 'sallyport: the relay does not serve browsers; ask it from a program of the run\n',
+  },
+  other_user: {
+    status: 403,
+    text: 'sallyport: this port serves the user of the run only, and it is not proved that you are; take HTTPS_PROXY as the run has it\n',
+  },
+  egress_unreachable: {
+    status: 502,
+    text: 'sallyport: egress cannot be reached from the relay; look whether it runs\n',
+  },
+  no_proxy_request: {
+    status: 400,
+    text: 'sallyport: this is the proxy of a run; ask it as a proxy is asked\n',
+  },
+} as const;
 const OPENED = /^HTTP\/1\.[01] 2\d\d[ \r]/;
 const HEAD_END = '\r\n\r\n';
 const BETWEEN_US: ReadonlySet<string> = new Set([

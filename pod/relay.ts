@@ -1,13 +1,15 @@
 /**
- * The relay of one run: a pair of listeners on loopback, a proxy and a base URL for models, on ports that the system
- * chooses. It holds the run's tokens so that the workload need not: a process that lives for days never holds one and
+ * The relay of one run: listeners on loopback, on ports that the system chooses: a proxy, a base URL for models, and,
+ * where the kernel can prove whose a client is, the proxy once more without a password. It holds the run's tokens so that the workload need not: a process that lives for days never holds one and
  * never sees one expire.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Address } from './forward.ts';
 import { makeModelSide } from './model-side.ts';
-import { makeProxySide } from './proxy-side.ts';
+import { makeOwnUserSide } from './own-user-side.ts';
+import type { ProveOwnUser } from './peer-user.ts';
+import { admitBySecret, makeProxySide } from './proxy-side.ts';
 
 export interface RelayOptions {
   /** What clients show, as a proxy password and as an API key. */
@@ -17,30 +19,41 @@ export interface RelayOptions {
   /** The tokens to use now. */
   readonly egressToken: () => string;
   readonly runToken: () => string;
+  /** How a client is known for our own user's; without it there is no listener that asks for no password. */
+  readonly proveOwnUser?: ProveOwnUser | null;
 }
 
 export interface Relay {
   readonly proxyPort: number;
   readonly modelPort: number;
+  /** A proxy that asks our own user's programs for no password; `null` where that cannot be proved. */
+  readonly ownUserPort: number | null;
   /** Stops listening and breaks off what is open. */
   close(): Promise<void>;
 }
 
 /** Rejects where loopback cannot be listened on; then nothing is left open. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
-  const { secret, egress, gates, egressToken, runToken } = options;
-  const proxy = await listen(makeProxySide({ secret, egress, token: egressToken }));
+  const { secret, egress, gates, egressToken, runToken, proveOwnUser } = options;
+  const side = { egress, token: egressToken };
+  const open: Listening[] = [];
+  const start = async (server: Server): Promise<number> => {
+    const listening = await listen(server);
+    open.push(listening);
+    return listening.port;
+  };
+  const close = async (): Promise<void> => {
+    await Promise.all(open.map((listening) => listening.close()));
+  };
   try {
-    const model = await listen(makeModelSide({ secret, gates, token: runToken }));
     return {
-      proxyPort: proxy.port,
-      modelPort: model.port,
-      close: async () => {
-        await Promise.all([proxy.close(), model.close()]);
-      },
+      proxyPort: await start(makeProxySide({ ...side, admit: admitBySecret(secret) })),
+      modelPort: await start(makeModelSide({ secret, gates, token: runToken })),
+      ownUserPort: proveOwnUser ? await start(makeOwnUserSide(side, proveOwnUser)) : null,
+      close,
     };
   } catch (error) {
-    await proxy.close();
+    await close();
     throw error;
   }
 }

@@ -4,15 +4,19 @@
  * is the run's own, which opens the relay and nothing else.
  */
 
+import type { Address } from './forward.ts';
+import { javaOptions } from './java-options.ts';
+
 /** Names and values as a process has them. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface VariableFacts {
-  /** Ports of the relay on 127.0.0.1. */
-  readonly proxyPort: number;
-  readonly modelPort: number;
-  /** What the relay asks for; letters and digits, so that it stands in a URL as it is. */
-  readonly secret: string;
+  /** What clients are told to use as their proxy, with a user and a password where it asks for them. */
+  readonly proxyUrl: string;
+  /** Where Java finds it, which can show no password; `null` where there is no such place. */
+  readonly javaProxy: Address | null;
+  /** Where models are called, if they are. */
+  readonly models: { readonly url: string; readonly key: string } | null;
   readonly files: FilePaths;
   /** Variables that stand for environment secrets. */
   readonly sentinels: readonly string[];
@@ -24,6 +28,8 @@ export interface VariableFacts {
 export interface FilePaths {
   /** PEM: public roots and the egress CA. */
   readonly bundle: string;
+  /** PKCS#12: the same certificates. */
+  readonly trustStore: string;
   readonly wgetrc: string;
   readonly wget2rc: string;
   readonly aptConf: string;
@@ -45,7 +51,7 @@ export function makeVariables(inherited: Variables, facts: VariableFacts): Recor
     ...declared,
     ...proxyVariables(facts),
     ...trustVariables(files, inherited),
-    ...javaVariables(facts, inherited),
+    JAVA_TOOL_OPTIONS: javaOptions(facts.javaProxy, files.trustStore, inherited['JAVA_TOOL_OPTIONS']),
   };
 }
 
@@ -64,20 +70,20 @@ function keepInherited(inherited: Variables, declared: Variables): Record<string
  * The base URL and the key of each dialect. A pair stands back as a whole where the operator declared one of its
  * variables: a secret bound to the provider's own host goes there through egress, not to the gates.
  */
-function modelVariables({ modelPort, secret }: VariableFacts, declared: Variables): Record<string, string> {
-  const base = `http://127.0.0.1:${modelPort}`;
+function modelVariables({ models }: VariableFacts, declared: Variables): Record<string, string> {
+  if (models === null) return {};
+  const { url, key } = models;
   const pairs: readonly Record<string, string>[] = [
-    { OPENAI_BASE_URL: `${base}/v1`, OPENAI_API_KEY: secret },
+    { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: key },
     // Not ANTHROPIC_AUTH_TOKEN too: with both, the SDK sends two credentials and Claude Code warns of a conflict.
-    { ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: secret },
+    { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
   ];
   const free = pairs.filter((pair) => !Object.keys(pair).some((name) => Object.hasOwn(declared, name)));
   return Object.assign({}, ...free);
 }
 
 /** Both cases: wget, apt, aria2c, gRPC and Perl read only the lower one, others only the upper. */
-function proxyVariables({ proxyPort, secret }: VariableFacts): Record<string, string> {
-  const proxy = `http://${PROXY_USER}:${secret}@127.0.0.1:${proxyPort}`;
+function proxyVariables({ proxyUrl: proxy }: VariableFacts): Record<string, string> {
   return {
     HTTPS_PROXY: proxy,
     https_proxy: proxy,
@@ -107,27 +113,9 @@ function trustVariables(files: FilePaths, inherited: Variables): Record<string, 
   };
 }
 
-/**
- * Java's only way to be told of a proxy. It prints this variable at every start, so nothing secret is in it: a Java
- * client gets the relay's 407 until it is given the password another way.
- */
-function javaVariables({ proxyPort }: VariableFacts, inherited: Variables): Record<string, string> {
-  const options = [
-    ...['https', 'http'].flatMap((scheme) => [
-      `-D${scheme}.proxyHost=127.0.0.1`,
-      `-D${scheme}.proxyPort=${proxyPort}`,
-    ]),
-    `-Dhttp.nonProxyHosts=${LOOPBACK.map((host) => (host.includes(':') ? `[${host}]` : host)).join('|')}`,
-    // Java refuses Basic for tunnels by default.
-    '-Djdk.http.auth.tunneling.disabledSchemes=',
-  ];
-  const before = inherited['JAVA_TOOL_OPTIONS'];
-  return { JAVA_TOOL_OPTIONS: [...(before ? [before] : []), ...options].join(' ') };
-}
-
 /** What stands in the workload where a secret would; the same word as core's. */
 export const SENTINEL = 'sallyport-managed';
-const PROXY_USER = 'sallyport';
+/** What is asked without a proxy. */
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
 
 /** One name each, all for the one bundle: there is no variable that every client reads. */
@@ -169,8 +157,12 @@ const TAKEN_AWAY: readonly { readonly names: RegExp; readonly why: string }[] = 
     why: 'a client’s own proxy setting comes before HTTPS_PROXY',
   },
   {
-    names: /^(NODE_TLS_REJECT_UNAUTHORIZED|GIT_SSL_NO_VERIFY|PYTHONHTTPSVERIFY)$/,
+    names: /^(NODE_TLS_REJECT_UNAUTHORIZED|GIT_SSL_NO_VERIFY|PYTHONHTTPSVERIFY|npm_config_strict_ssl)$/i,
     why: 'what works only without verification would not work in a pod',
+  },
+  {
+    names: /^npm_config_(ca|cafile)$/i,
+    why: 'npm reads its settings in any case, and the last one counts',
   },
   {
     names: /^OPENAI_(API_KEY|ADMIN_KEY|BASE_URL|API_BASE|ORG_ID|ORGANIZATION|PROJECT_ID)$/,

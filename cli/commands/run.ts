@@ -2,10 +2,8 @@
  * `run`: a command that uses secrets and models which it does not have. For development: it isolates nothing and says
  * so. Its exit status is the command's.
  */
-import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { trustBundlePem } from '../../certs/bundle.ts';
 import { readConfig } from '../../core-lite/config.ts';
 import { formatAddress } from '../../core-lite/service.ts';
 import type { ListenAddress } from '../../core-lite/setting-kinds.ts';
@@ -14,9 +12,10 @@ import { run as runWorkload } from '../../pod/run.ts';
 import { openApi, path } from '../api.ts';
 import { defineCommand, type Io, wrong } from '../command.ts';
 import { CommandError, describeFailure } from '../command-error.ts';
-import { findCoreUrl, findEgress, findGates, readEgressConfig } from '../home.ts';
+import { findEgress, findGates } from '../home.ts';
 import { type RunTurn, takeTurn, type WantedTurn } from '../run-turn.ts';
 import { takeSignals } from '../signals.ts';
+import { loadTrust } from '../trust.ts';
 
 export const run = defineCommand({
   name: 'run',
@@ -68,7 +67,7 @@ async function start(wanted: WantedTurn, typed: Typed, signals: SignalDesk, io: 
   const egress = await findEgress(config, io.variables);
   await Promise.all([reach('the gates', gates, signals.signal), reach('egress', egress, signals.signal)]);
   const api = await openApi({ ...io, signal: signals.signal });
-  const bundlePem = await makeBundle(io, signals.signal);
+  const trust = await loadTrust({ ...io, signal: signals.signal });
   // What ends the run must get through when everything before it was given up.
   const turn = await takeTurn(await openApi({ ...io, signal: NEVER }), wanted);
   try {
@@ -83,7 +82,7 @@ async function start(wanted: WantedTurn, typed: Typed, signals: SignalDesk, io: 
       ...turn,
       sentinels,
       plain,
-      bundlePem,
+      trust,
       egress,
       gates,
       inherited: io.variables,
@@ -91,6 +90,7 @@ async function start(wanted: WantedTurn, typed: Typed, signals: SignalDesk, io: 
       inTerminal: [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY === true),
       takeSignals: (take) => signals.passTo(take),
       onStale: () => io.err(`sallyport: ${OVER}`),
+      onNoJava: () => io.err(`sallyport: ${NO_JAVA}`),
       onTrouble: () => io.err(`sallyport: ${CORE_LOST}`),
     });
     if (ended.failure) io.err(`sallyport: the command is ${ended.failure}; nothing ran`);
@@ -110,29 +110,6 @@ async function endTurn(turn: RunTurn, io: Io): Promise<void> {
   await turn
     .close()
     .catch((error: unknown) => io.err(`${describeFailure(error).line}; the turn is left open`));
-}
-
-/** Public roots, the operator's extra ones (tunnels end at origins that have their own) and the egress CA. */
-async function makeBundle(io: Io, signal: AbortSignal): Promise<string> {
-  const config = await readEgressConfig(io.variables);
-  const base = await findCoreUrl(config, io.variables);
-  const authority = await fetch(`${base}/authority.pem`, { signal }).catch(() => null);
-  if (!authority?.ok) {
-    const answer = authority === null ? 'does not answer' : `answers ${authority.status}`;
-    throw new CommandError(
-      `core at ${base} ${answer} when asked for the egress CA`,
-      '`sallyport doctor` says what is wrong',
-    );
-  }
-  const extra = config.extraCa;
-  const roots = extra === undefined ? [] : [await readRoots(extra)];
-  return trustBundlePem(await authority.text(), roots);
-}
-
-function readRoots(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch(() => {
-    throw new CommandError(`SALLYPORT_EXTRA_CA ${file} cannot be read`, 'name a file that is there');
-  });
 }
 
 /** Rejects where nothing listens: a command that starts without its relay's other end fails in odder ways. */
@@ -192,4 +169,6 @@ const NEVER = new AbortController().signal;
 const REACH_LIMIT_MS = 5_000;
 const OVER =
   'the run is over: its turn was cancelled or ended, or its lease was taken; what the command asks for is refused';
+const NO_JAVA =
+  'Java finds no proxy in this run: it shows no password, and this system does not prove whose a connection is';
 const CORE_LOST = 'core has not answered for a while; what the command asks for is refused until it does';

@@ -1,9 +1,11 @@
 /** The files of a run: what stands in them, who may read them, and that none is left. */
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { writeRunFiles } from '../../pod/files.ts';
+import { writeClientFiles, writeRunFiles } from '../../pod/files.ts';
+
+const TRUST = { pem: 'PEM\n', store: Buffer.from('PKCS#12') };
 
 let parent: string;
 beforeEach(async () => {
@@ -13,9 +15,10 @@ afterEach(() => rm(parent, { recursive: true }));
 
 describe('the files of a run', () => {
   it('name the bundle in each client’s own words', async () => {
-    const files = await writeRunFiles(parent, 'PEM\n');
+    const files = await writeRunFiles(parent, TRUST);
     const texts = [
       files.bundle,
+      files.trustStore,
       files.wgetrc,
       files.wget2rc,
       files.aptConf,
@@ -23,16 +26,17 @@ describe('the files of a run', () => {
     ];
     expect(await Promise.all(texts.map((file) => readFile(file, 'utf8')))).toEqual([
       'PEM\n',
+      'PKCS#12',
       `ca_certificate = ${files.bundle}\n`,
       `ca-certificate = ${files.bundle}\n`,
       `Acquire::https::CaInfo "${files.bundle}";\n`,
-      `curl.cainfo=${files.bundle}\nopenssl.cafile=${files.bundle}\n`,
+      `curl.cainfo="${files.bundle}"\nopenssl.cafile="${files.bundle}"\n`,
     ]);
   });
 
   it('may be read by everybody and written by nobody else, whatever the umask', async () => {
     const before = process.umask(0o077);
-    const files = await writeRunFiles(parent, 'PEM\n').finally(() => process.umask(before));
+    const files = await writeRunFiles(parent, TRUST).finally(() => process.umask(before));
     const mode = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
     expect(await mode(join(files.bundle, '..'))).toBe('755');
     expect(await mode(files.phpIni)).toBe('755');
@@ -40,11 +44,30 @@ describe('the files of a run', () => {
   });
 
   it('are a run’s own, and go with it', async () => {
-    const one = await writeRunFiles(parent, 'one');
-    const other = await writeRunFiles(parent, 'other');
+    const one = await writeRunFiles(parent, { ...TRUST, pem: 'one' });
+    const other = await writeRunFiles(parent, { ...TRUST, pem: 'other' });
     await one.close();
     expect(await readFile(other.bundle, 'utf8')).toBe('other');
     await other.close();
     expect(await readdir(parent)).toEqual([]);
+  });
+});
+
+describe('files for another machine', () => {
+  it('name the place where they will be, not the one where they are written', async () => {
+    const files = await writeClientFiles(join(parent, 'made', 'here'), '/etc/sallyport', TRUST);
+    expect(files.bundle).toBe('/etc/sallyport/ca-bundle.pem');
+    const wgetrc = await readFile(join(parent, 'made', 'here', 'wgetrc'), 'utf8');
+    expect(wgetrc).toBe('ca_certificate = /etc/sallyport/ca-bundle.pem\n');
+  });
+
+  it('are written anew, and never through a link', async () => {
+    const other = join(parent, 'other');
+    await writeFile(other, 'mine');
+    await symlink(other, join(parent, 'trust.p12'));
+    for (const pem of ['one\n', 'two\n']) await writeClientFiles(parent, parent, { ...TRUST, pem });
+    expect(await readFile(other, 'utf8')).toBe('mine');
+    expect(await readFile(join(parent, 'ca-bundle.pem'), 'utf8')).toBe('two\n');
+    expect(await readFile(join(parent, 'trust.p12'), 'utf8')).toBe('PKCS#12');
   });
 });

@@ -4,11 +4,12 @@ import { SENTINEL as CORE_SENTINEL } from '../../core-lite/vault/credential.ts';
 import { makeVariables, SENTINEL, type VariableFacts } from '../../pod/variables.ts';
 
 const FACTS: VariableFacts = {
-  proxyPort: 4321,
-  modelPort: 4322,
-  secret: 'abc123',
+  proxyUrl: 'http://sallyport:abc123@127.0.0.1:4321',
+  javaProxy: { host: '127.0.0.1', port: 4323 },
+  models: { url: 'http://127.0.0.1:4322', key: 'abc123' },
   files: {
     bundle: '/t/ca.pem',
+    trustStore: '/t/trust.p12',
     wgetrc: '/t/wgetrc',
     wget2rc: '/t/wget2rc',
     aptConf: '/t/apt.conf',
@@ -56,11 +57,9 @@ describe('what is set', () => {
     expect(names).not.toContain('ANTHROPIC_AUTH_TOKEN');
   });
 
-  it('tells Java of the proxy without the secret, behind what was there', () => {
-    const { JAVA_TOOL_OPTIONS: options } = makeVariables({ JAVA_TOOL_OPTIONS: '-Xmx1g' }, FACTS);
-    expect(options).toMatch(/^-Xmx1g /);
-    expect(options).toContain('-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=4321');
-    expect(options).not.toContain('abc123');
+  it('leaves the models out where there are none', () => {
+    const names = Object.keys(makeVariables({}, { ...FACTS, models: null }));
+    expect(names.filter((name) => /OPENAI|ANTHROPIC/.test(name))).toEqual([]);
   });
 
   it('has the sentinel that core has', () => {
@@ -89,6 +88,8 @@ describe('what is inherited', () => {
     ['CARGO_HTTP_PROXY', false],
     ['NODE_TLS_REJECT_UNAUTHORIZED', false],
     ['GIT_SSL_NO_VERIFY', false],
+    ['NPM_CONFIG_STRICT_SSL', false],
+    ['NPM_CONFIG_CAFILE', false],
     ['OPENAI_ORG_ID', false],
     ['OPENAI_API_BASE', false],
     ['ANTHROPIC_AUTH_TOKEN', false],
