@@ -14,6 +14,7 @@ import { explain } from './commands/explain.ts';
 import { gates } from './commands/gates.ts';
 import { keysImport, keysList, keysRevoke, keysRotate } from './commands/keys.ts';
 import { keysExportClass, keysRotateMaster } from './commands/keys-master.ts';
+import { learn } from './commands/learn.ts';
 import { migrate } from './commands/migrate.ts';
 import { modelList, modelPut, modelRemove } from './commands/model.ts';
 import { modelTest } from './commands/model-test.ts';
@@ -59,6 +60,7 @@ export const COMMANDS: readonly Command[] = [
   exchanges,
   usage,
   explain,
+  learn,
   keysList,
   keysRotate,
   keysImport,

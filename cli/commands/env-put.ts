@@ -8,7 +8,7 @@ import { type Api, openApi, path } from '../api.ts';
 import { defineCommand, type Io, type Values, wrong } from '../command.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 import { readInput } from '../secret-source.ts';
-import { type EnvironmentAnswer, showEnvironment } from './env.ts';
+import { type EnvironmentAnswer, policyOf, showEnvironment } from './env.ts';
 
 const OPTIONS = {
   allow: {
@@ -78,8 +78,7 @@ async function makeBody(api: Api, name: string, options: Options, io: Io): Promi
   if (!added && !removed) return given;
   if (given.allow) throw wrong(envPut, '--allow replaces what --add-allow and --remove-allow change');
   const now = await api.call<EnvironmentAnswer>('GET', path`/v1/environments/${name}`);
-  const kept = Object.fromEntries(POLICY_FIELDS.map((field) => [field, now[field]]));
-  return { ...kept, ...given, allow: changeAllow(now.allow, added ?? [], removed ?? []) };
+  return { ...policyOf(now), ...given, allow: changeAllow(now.allow, added ?? [], removed ?? []) };
 }
 
 function readPolicy(options: Options): { readonly allow?: readonly string[] } {

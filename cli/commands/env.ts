@@ -67,6 +67,18 @@ export const envRemove = defineCommand({
   },
 });
 
+/** What `PUT` takes: of an environment as it is, all that one can set. */
+export function policyOf({
+  kind,
+  mode,
+  allow,
+  credentials,
+  maxConnections,
+  newPerSecond,
+}: EnvironmentAnswer) {
+  return { kind, mode, allow, credentials, maxConnections, newPerSecond };
+}
+
 /** Prints an environment, one field a line. */
 export function showEnvironment(environment: EnvironmentAnswer, json: boolean, io: Io): void {
   if (json) {

@@ -22,6 +22,7 @@ import { authenticateAdmin } from './authenticate.ts';
 import { cancelRoutes } from './cancel.ts';
 import { connectionRoutes } from './connections.ts';
 import type { CoreContext, Routes } from './context.ts';
+import { destinationRoutes } from './destinations.ts';
 import { environmentRoutes } from './environments.ts';
 import { exchangeRoutes } from './exchanges.ts';
 import { leaseRoutes } from './leases.ts';
@@ -137,6 +138,7 @@ function logCall(log: Logger, request: FastifyRequest, reply: FastifyReply): voi
 
 const ADMIN_ROUTES: readonly Routes[] = [
   environmentRoutes,
+  destinationRoutes,
   vaultRoutes,
   signingKeyRoutes,
   connectionRoutes,

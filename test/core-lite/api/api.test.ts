@@ -37,6 +37,7 @@ const ADMIN_ROUTES = [
   'PUT /v1/vaults/{vault}/credentials/{name}',
   'DELETE /v1/vaults/{vault}/credentials/{name}',
   'POST /v1/vaults/{vault}/credentials/{name}/rotate',
+  'GET /v1/environments/{name}/destinations',
   'GET /v1/environments/{name}/pod-variables',
   'GET /v1/admin-keys',
   'POST /v1/admin-keys',
