@@ -18,6 +18,7 @@ import { learn } from './commands/learn.ts';
 import { migrate } from './commands/migrate.ts';
 import { modelList, modelPut, modelRemove } from './commands/model.ts';
 import { modelTest } from './commands/model-test.ts';
+import { podEnv } from './commands/pod-env.ts';
 import { run } from './commands/run.ts';
 import { core, egress, up } from './commands/services.ts';
 import { sessionEnd, sessionList, sessionOpen } from './commands/session.ts';
@@ -30,6 +31,7 @@ import { vaultList, vaultPut, vaultRemove } from './commands/vault.ts';
 export const COMMANDS: readonly Command[] = [
   up,
   run,
+  podEnv,
   core,
   egress,
   gates,
