@@ -25,7 +25,7 @@ export interface ProxySide {
 }
 
 /** `missing` may ask again on the same connection; every other no is final. */
-export type Admission = 'admitted' | 'missing' | 'wrong' | 'browser';
+type Admission = 'admitted' | 'missing' | 'wrong' | 'browser';
 
 /** Asks for the run's secret as the password. */
 export function admitBySecret(secret: string): ProxySide['admit'] {
