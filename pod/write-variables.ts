@@ -24,7 +24,7 @@ export function writeShell(variables: Values): string[] | UnwritableValue {
 }
 
 /**
- * `NAME=value` lines that `docker run --env-file`, Compose, `node --env-file` and systemd read alike. They disagree on
+ * `NAME=value` lines that `docker run --env-file`, Compose and `node --env-file` read alike. They disagree on
  * quotes, escapes, `$` and `#`, so a value with any of these has no spelling here.
  */
 export function writeDotenv(variables: Values): string[] | UnwritableValue {

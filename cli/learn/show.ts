@@ -17,6 +17,8 @@ export interface DestinationAnswer extends Seen {
 export interface DeniedTarget {
   readonly target: string;
   readonly reason: string;
+  /** What became of it, as the record has it: a host may have been let through and then not be reached. */
+  readonly recorded: string;
   readonly count: number;
   readonly lastAt: string;
 }
@@ -38,10 +40,17 @@ export function sumTargets(denied: readonly Replayed<DestinationAnswer>[]): Deni
   const sums = new Map<string, DeniedTarget>();
   for (const { row, decision } of denied) {
     const target = `${row.host}:${row.port}`;
-    const key = `${target} ${decision.reason}`;
+    const { reason: recorded } = row;
+    const key = `${target} ${decision.reason} ${recorded}`;
     const before = sums.get(key);
     const lastAt = before && before.lastAt > row.lastAt ? before.lastAt : row.lastAt;
-    sums.set(key, { target, reason: decision.reason, count: (before?.count ?? 0) + row.count, lastAt });
+    sums.set(key, {
+      target,
+      reason: decision.reason,
+      recorded,
+      count: (before?.count ?? 0) + row.count,
+      lastAt,
+    });
   }
   return [...sums.values()].sort((one, other) => other.count - one.count);
 }
@@ -120,8 +129,8 @@ function count(replayed: readonly Replayed<DestinationAnswer>[]): number {
   return replayed.reduce((sum, { row }) => sum + row.count, 0);
 }
 
-function deniedRow({ target, reason, count: times, lastAt }: DeniedTarget): string[] {
-  return [target, reason, String(times), formatMoment(lastAt)];
+function deniedRow({ target, reason, recorded, count: times, lastAt }: DeniedTarget): string[] {
+  return [target, reason, recorded, String(times), formatMoment(lastAt)];
 }
 
 function formatDecision({
@@ -153,6 +162,6 @@ const JUDGED_BY_POLICY: ReadonlySet<string> = new Set([
   'ip_literal',
 ]);
 const ENTRIES_HEAD = ['PATTERN', 'COUNT', 'HOSTS', 'FIRST', 'LAST'];
-const DENIED_HEAD = ['TARGET', 'REASON', 'COUNT', 'LAST'];
+const DENIED_HEAD = ['TARGET', 'WOULD BE', 'WAS', 'COUNT', 'LAST'];
 const REPLAY_HEAD = ['TARGET', 'WAS', 'WOULD BE', 'COUNT', 'LAST'];
 const MAX_LINES = 200;

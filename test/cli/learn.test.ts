@@ -62,7 +62,7 @@ const learnt = async (line = ''): Promise<Lesson> =>
   (await type(`learn --env ${name} --json ${line}`.trim())).json<Lesson>();
 const list = ({ entries }: Lesson): string[] => entries.map(({ pattern }) => pattern);
 const reasons = ({ denied }: Lesson): string[] =>
-  denied.map(({ target, reason }: DeniedTarget) => `${target} ${reason}`);
+  denied.map(({ target, reason, recorded }: DeniedTarget) => `${target} ${reason} was ${recorded}`);
 
 describe('report mode', () => {
   it('lets only the denial of the allowlist through: port, address and literal hold', async () => {
@@ -89,10 +89,10 @@ describe('report mode', () => {
     expect(list(lesson)).toEqual([]);
     expect(new Set(reasons(lesson))).toEqual(
       new Set([
-        '127.0.0.1:443 ip_literal',
-        'a.x.test:80 host_denied',
-        `a.x.test:${port} port_denied`,
-        'private.test:443 host_denied',
+        '127.0.0.1:443 ip_literal was ip_literal',
+        'a.x.test:80 host_denied was connect_failed',
+        `a.x.test:${port} port_denied was port_denied`,
+        'private.test:443 host_denied was address_refused',
       ]),
     );
     // Judged anew by the same policy, the log comes out as it is.
