@@ -18,21 +18,42 @@ export async function findOwnUserProof(): Promise<ProveOwnUser | null> {
     () => false,
   );
   if (user === undefined || !shown) return null;
+  const tables = TABLES.map((table) => shareReads(() => readFile(table, 'latin1').catch(() => '')));
   return async (socket) => {
     const ends = endsOf(socket);
-    return ends !== null && (await lookUpUser(ends)) === user;
+    return ends !== null && (await lookUpUser(tables, ends)) === user;
   };
 }
 
-async function lookUpUser(ends: Ends): Promise<number | null> {
+async function lookUpUser(tables: readonly Read[], ends: Ends): Promise<number | null> {
   // A table that changes while it is read may leave a row out.
   for (let reading = 0; reading < READINGS; reading += 1) {
-    for (const table of TABLES) {
-      const user = findUser(await readFile(table, 'latin1').catch(() => ''), ends);
+    for (const read of tables) {
+      const user = findUser(await read(), ends);
       if (user !== null) return user;
     }
   }
   return null;
+}
+
+type Read = () => Promise<string>;
+
+/**
+ * One reading for all who ask meanwhile, begun after they asked, and never two at once: a table may be megabytes, and
+ * anybody on the machine may connect as often as they like.
+ */
+export function shareReads(read: Read): Read {
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Promise<string> | null = null;
+  return () => {
+    next ??= running.then(() => {
+      next = null;
+      const reading = read();
+      running = reading.catch(() => {});
+      return reading;
+    });
+    return next;
+  };
 }
 
 /** Both ends as the peer's kernel row has them. */

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { findOwnUserProof, findUser } from '../../pod/peer-user.ts';
+import { findOwnUserProof, findUser, shareReads } from '../../pod/peer-user.ts';
 
 const HEAD =
   '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n';
@@ -31,6 +31,31 @@ describe('a row of the kernel', () => {
   it('is printed in the other order by a machine of the other order', () => {
     expect(findUser(HEAD + row('7F000001:D2F0', '7F000001:1F90'), ENDS, 'BE')).toBe(1000);
     expect(findUser(HEAD + row(PEER, OWN), ENDS, 'BE')).toBe(null);
+  });
+});
+
+describe('a reading', () => {
+  it('is shared by all who asked before it began, and never runs beside another', async () => {
+    const begun: PromiseWithResolvers<string>[] = [];
+    const read = shareReads(() => {
+      const reading = Promise.withResolvers<string>();
+      begun.push(reading);
+      return reading.promise;
+    });
+    const first = [read(), read()];
+    await expect.poll(() => begun.length).toBe(1);
+    const second = [read(), read(), read()];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).toHaveLength(1);
+    begun[0]?.resolve('one');
+    expect(await Promise.all(first)).toEqual(['one', 'one']);
+    await expect.poll(() => begun.length).toBe(2);
+    begun[1]?.reject(new Error('gone'));
+    for (const each of second) await expect(each).rejects.toThrow('gone');
+    const third = read();
+    await expect.poll(() => begun.length).toBe(3);
+    begun[2]?.resolve('three');
+    expect(await third).toBe('three');
   });
 });
 
