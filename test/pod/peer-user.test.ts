@@ -1,7 +1,7 @@
 /** Whose connection it is: rows as kernels print them, and the kernel of this machine with processes of two users. */
 import { spawn } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { findOwnUserProof, findUser, shareReads } from '../../pod/peer-user.ts';
 
 const HEAD =
@@ -91,12 +91,22 @@ describe.skipIf(process.platform !== 'linux')('the kernel of this machine', () =
     expect(proved).toBe(true);
   });
 
-  it.skipIf(process.getuid?.() !== 0)('does not prove another user’s', async () => {
-    const proved = await judge((port) => {
+  describe.skipIf(process.getuid?.() !== 0)('with another user', () => {
+    const NOBODY = 65_534;
+    const connectAsNobody = (port: number): void => {
       const script = `exec 3<>/dev/tcp/127.0.0.1/${port}; read -r -t 20 _ <&3`;
-      const child = spawn('bash', ['-c', script], { uid: 65_534, gid: 65_534, stdio: 'ignore' });
+      const child = spawn('bash', ['-c', script], { uid: NOBODY, gid: NOBODY, stdio: 'ignore' });
       open.push(() => child.kill('SIGKILL'));
+    };
+
+    it('does not prove theirs', async () => {
+      expect(await judge(connectAsNobody)).toBe(false);
     });
-    expect(proved).toBe(false);
+
+    it('proves theirs to themselves', async () => {
+      const ask = vi.spyOn(process, 'getuid').mockReturnValue(NOBODY);
+      open.push(() => ask.mockRestore());
+      expect(await judge(connectAsNobody)).toBe(true);
+    });
   });
 });

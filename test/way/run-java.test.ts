@@ -88,12 +88,16 @@ describe.each(['HttpURLConnection', 'HttpClient'])('%s of Java', { timeout: JAVA
 });
 
 describe.skipIf(spawnSync('mvn', ['--version']).status !== 0)('Maven', { timeout: JAVA_LIMIT_MS }, () => {
-  it('takes what it needs from a repository that asks for a secret', async () => {
+  it('takes what it needs from a repository that asks for a secret, and through a tunnel', async () => {
     const project = join(folder, 'project');
     await mkdir(project);
-    await writeFile(join(project, 'pom.xml'), childPom(`https://${BOUND}:${bound.port}/maven`));
+    await writeFile(join(project, 'pom.xml'), childPom([urlOf(bound), urlOf(open)]));
     bound.behave = ({ path }, response) => {
-      if (path.endsWith('/parent-1.pom')) response.end(PARENT_POM);
+      if (path.endsWith('/parent-1.pom')) response.end(pom('parent'));
+      else response.writeHead(404).end();
+    };
+    open.behave = ({ path }, response) => {
+      if (path.endsWith('/versions-1.pom')) response.end(pom('versions'));
       else response.writeHead(404).end();
     };
     const words = [
@@ -106,23 +110,29 @@ describe.skipIf(spawnSync('mvn', ['--version']).status !== 0)('Maven', { timeout
     ];
     const { status, out } = await runner.run(['--env', 'dev', '--', ...words]);
     expect([status, out.match(/BUILD \w+/)?.[0]]).toEqual([0, 'BUILD SUCCESS']);
+    expect(open.asked.some(({ path }) => path.endsWith('/versions-1.pom'))).toBe(true);
     expect(new Set(bound.asked.map(({ headers }) => headers.authorization))).toEqual(
       new Set([`Bearer ${SECRET}`]),
     );
   });
 });
 
-const childPom = (repository: string): string => `<project>
+const pom = (artifact: string): string => `<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>test.sallyport</groupId><artifactId>${artifact}</artifactId><version>1</version>
+  <packaging>pom</packaging>
+</project>
+`;
+/** It needs a parent and a list of versions before anything can be built. */
+const childPom = (repositories: readonly string[]): string => `<project>
   <modelVersion>4.0.0</modelVersion>
   <parent><groupId>test.sallyport</groupId><artifactId>parent</artifactId><version>1</version><relativePath/></parent>
   <artifactId>child</artifactId>
   <packaging>pom</packaging>
-  <repositories><repository><id>bound</id><url>${repository}</url></repository></repositories>
-</project>
-`;
-const PARENT_POM = `<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>test.sallyport</groupId><artifactId>parent</artifactId><version>1</version>
-  <packaging>pom</packaging>
+  <repositories>${repositories.map((url, place) => `<repository><id>r${place}</id><url>${url}</url></repository>`).join('')}</repositories>
+  <dependencyManagement><dependencies><dependency>
+    <groupId>test.sallyport</groupId><artifactId>versions</artifactId><version>1</version>
+    <type>pom</type><scope>import</scope>
+  </dependency></dependencies></dependencyManagement>
 </project>
 `;
