@@ -27,6 +27,7 @@ export interface Message {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Without its chunks' borders. */
   readonly body: Buffer;
+  readonly trailers: readonly (readonly [name: string, value: string])[];
 }
 
 export interface Reading {
@@ -55,7 +56,7 @@ export function readResponses(bytes: Buffer, style: Style, methods: readonly str
 
 /** Header lines of a head; `null` where this style refuses them. */
 export function readHead(text: string, at: number, style: Style): Head | 'partial' | 'malformed' {
-  const end = style.lineEnd === 'crlf' ? /\r\n\r\n/g : style.lineEnd === 'lf' ? /\r?\n\r?\n/g : /(\r\n|\r|\n){2}/g;
+  const end = style.lineEnd === 'crlf' ? /\r\n\r\n/g : style.lineEnd === 'lf' ? /\r?\n\r?\n/g : /(?:\r\n|\r(?!\n)|\n){2}/g;
   end.lastIndex = at;
   const match = end.exec(text);
   if (!match) return /[^\r\n]/.test(text.slice(at)) || at < text.length ? 'partial' : 'malformed';
@@ -114,10 +115,7 @@ function isFirst(first: string, style: Style): boolean {
   return REQUEST_LINE.test(first) || STATUS_LINE.test(first);
 }
 
-interface Body {
-  readonly body: Buffer;
-  readonly end: number;
-}
+type Body = Pick<Message, 'body' | 'trailers' | 'end'>;
 
 function readBody(
   bytes: Buffer,
@@ -130,7 +128,7 @@ function readBody(
   const valuesOf = (wanted: string) => head.headers.filter(([name]) => name === wanted).map(([, value]) => value);
   const [lengths, codings] = [valuesOf('content-length'), valuesOf('transfer-encoding')];
   if (style.both === 'refuse' && lengths.length + codings.length > 1) return 'malformed';
-  if (otherwise === 'never') return { body: Buffer.alloc(0), end: at };
+  if (otherwise === 'never') return { ...NOTHING, end: at };
   const chunked = codings.some((coding) => /chunked/i.test(coding));
   if (codings.length > 0 && style.both === 'refuse') {
     // RFC 9112 6.1: HTTP/1.0 knows no codings.
@@ -138,7 +136,7 @@ function readBody(
   }
   if (chunked && (lengths.length === 0 || style.both !== 'length')) return readChunks(bytes, text, at, style);
   if (lengths.length > 0) return readLength(bytes, at, lengths, style);
-  return otherwise === 'close' ? { body: bytes.subarray(at), end: bytes.length } : { body: Buffer.alloc(0), end: at };
+  return otherwise === 'close' ? { ...NOTHING, body: bytes.subarray(at), end: bytes.length } : { ...NOTHING, end: at };
 }
 
 function readLength(
@@ -151,9 +149,9 @@ function readLength(
   const length = style.lengths === 'last' ? all.at(-1) : all[0];
   if (style.lengths === 'refuse' && !/^\d+$/.test(length ?? '')) return 'malformed';
   const count = Number.parseInt(length ?? '', 10);
-  if (!(count >= 0)) return style.lengths === 'refuse' ? 'malformed' : { body: Buffer.alloc(0), end: at };
+  if (!(count >= 0)) return style.lengths === 'refuse' ? 'malformed' : { ...NOTHING, end: at };
   if (at + count > bytes.length) return 'partial';
-  return { body: bytes.subarray(at, at + count), end: at + count };
+  return { ...NOTHING, body: bytes.subarray(at, at + count), end: at + count };
 }
 
 function readChunks(bytes: Buffer, text: string, from: number, style: Style): Body | 'partial' | 'malformed' {
@@ -187,13 +185,15 @@ function readSize(line: string, style: Style): number | null {
 
 function readTrailers(text: string, at: number, style: Style, parts: Buffer[]): Body | 'partial' | 'malformed' {
   const body = Buffer.concat(parts);
-  if (text.startsWith('\r\n', at)) return { body, end: at + 2 };
-  if (style.lineEnd !== 'crlf' && text[at] === '\n') return { body, end: at + 1 };
-  const head = readHead(`GET / HTTP/1.1\r\n${text.slice(at)}`, 0, style);
+  if (text.startsWith('\r\n', at)) return { body, trailers: [], end: at + 2 };
+  if (style.lineEnd !== 'crlf' && text[at] === '\n') return { body, trailers: [], end: at + 1 };
+  const first = 'GET / HTTP/1.1\r\n';
+  const head = readHead(first + text.slice(at), 0, style);
   if (typeof head === 'string') return head;
-  return { body, end: at + head.headEnd - 'GET / HTTP/1.1\r\n'.length };
+  return { body, trailers: head.headers, end: at + head.headEnd - first.length };
 }
 
+const NOTHING = { body: Buffer.alloc(0), trailers: [] } as const;
 const LINE_ENDS = { crlf: '\r\n', lf: /\r?\n/, any: /\r\n|\r|\n/ } as const;
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ [\x21-\x7e\x80-\xff]+ HTTP\/1\.[01]$/;
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/;
