@@ -13,22 +13,16 @@ export interface Permitted {
 export function permittedTunnel(bytes: Buffer, token: string): Permitted | null {
   const text = bytes.toString('latin1');
   for (let at = 0; ; ) {
-    // Node's parser skips line ends before a head, and blanks before its target (RFC 9112 2.2 and 3 let it); nothing
-    // of the head goes on, so no other reader can see them differently.
-    const [skipped = ''] = /^[\r\n]*/.exec(text.slice(at)) ?? [];
-    at += skipped.length;
-    const blanks = /^CONNECT( *)/.exec(text.slice(at))?.[1]?.length ?? 0;
-    const read = blanks > 1 ? text.slice(0, at) + text.slice(at).replace(/^CONNECT +/, 'CONNECT ') : text;
-    const head = readHead(read, at, STRICT);
+    while (text.startsWith('\r\n', at)) at += 2;
+    const head = readHead(text, at, STRICT);
     if (typeof head === 'string' || !isConnect(head)) return null;
-    const headEnd = head.headEnd + text.length - read.length;
     const credential = valuesOf(head, 'proxy-authorization')[0];
     const target = head.first.split(' ')[1] ?? '';
     if (credential !== undefined) {
-      return mayBeToken(credential, token) ? { target, tail: bytes.subarray(headEnd) } : null;
+      return mayBeToken(credential, token) ? { target, tail: bytes.subarray(head.headEnd) } : null;
     }
     // Asked for a token, the client may ask once more on the same connection.
-    at = headEnd;
+    at = head.headEnd;
   }
 }
 

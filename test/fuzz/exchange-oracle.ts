@@ -85,5 +85,5 @@ function isUpgrade(name: string, value: string): boolean {
   return (name === 'connection' && /^upgrade$/i.test(value)) || (name === 'upgrade' && /^websocket$/i.test(value)) || (name === 'te' && value === 'trailers');
 }
 
-const HOP_BY_HOP = /^(connection|keep[-_]alive|proxy[-_].*|te|upgrade|http2[-_]settings)$/;
+const HOP_BY_HOP = /^(connection|keep[-_]alive|proxy[-_](authenticate|authentication[-_]info|authorization|connection)|te|upgrade|http2[-_]settings)$/;
 const FRAMES_OR_AUTHENTICATES = /^(host|content[-_]length|transfer[-_]encoding|connection|te|upgrade|.*auth.*|cookie)$/;
