@@ -54,9 +54,13 @@ function heads(): fc.Arbitrary<HeadInput> {
     method: mostly('CONNECT', METHODS),
     target: mostly('TARGET', TARGETS),
     version: mostly('HTTP/1.1', VERSIONS),
-    headers: fc.tuple(mostly('Host: TARGET', HEADERS), credentials(), fc.array(fc.constantFrom(...HEADERS), { maxLength: 3 })).map(
-      ([host, credential, more]) => [host, ...credential, ...more],
-    ),
+    headers: fc
+      .tuple(
+        mostly('Host: TARGET', HEADERS),
+        credentials(),
+        fc.array(fc.constantFrom(...HEADERS), { maxLength: 3 }),
+      )
+      .map(([host, credential, more]) => [host, ...credential, ...more]),
     lineEnd: mostly('\r\n', ['\n', '\r', '\r\r\n', '\n\r']),
   });
 }
@@ -70,31 +74,119 @@ function credentials(): fc.Arbitrary<readonly string[]> {
 }
 
 function mostly(usual: string, odd: readonly string[]): fc.Arbitrary<string> {
-  return fc.oneof({ weight: 12, arbitrary: fc.constant(usual) }, { weight: 2, arbitrary: fc.constantFrom(...odd) });
+  return fc.oneof(
+    { weight: 12, arbitrary: fc.constant(usual) },
+    { weight: 2, arbitrary: fc.constantFrom(...odd) },
+  );
 }
 
-const METHODS = ['connect', 'Connect', 'GET', 'POST', 'OPTIONS', 'TRACE', 'PRI', 'CONNECT ', ' CONNECT', 'CONNECTX', ''];
-const TARGETS = [
-  'HOST', 'HOST:443', 'HOST:080', 'HOST:', 'HOST.:443', '.TARGET', 'TARGET/', 'TARGET#', '@TARGET', 'a@TARGET',
-  'canary.test:443', 'canary.test@TARGET', 'TARGET@canary.test:443', 'TARGET canary.test:443', '127.2.0.1:443', '[::1]:443',
-  '2130837505:443', '0x7f.2.1:443', 'http://TARGET/', 'https://TARGET/', 'http://canary.test/', '/', '*', '//canary.test:443',
-  'TARGET,canary.test:443', 'HOST%2ecanary.test:443', 'canary.test:443%00.HOST:443', 'xn--HOST:443', 'localhost:443', '',
+const METHODS = [
+  'connect',
+  'Connect',
+  'GET',
+  'POST',
+  'OPTIONS',
+  'TRACE',
+  'PRI',
+  'CONNECT ',
+  ' CONNECT',
+  'CONNECTX',
+  '',
 ];
-const VERSIONS = ['HTTP/1.0', 'HTTP/1.2', 'HTTP/2.0', 'HTTP/0.9', 'HTTP/1.1 ', 'http/1.1', 'HTTP/1.1.1', 'HTTP/01.1', ''];
+const TARGETS = [
+  'HOST',
+  'HOST:443',
+  'HOST:080',
+  'HOST:',
+  'HOST.:443',
+  '.TARGET',
+  'TARGET/',
+  'TARGET#',
+  '@TARGET',
+  'a@TARGET',
+  'canary.test:443',
+  'canary.test@TARGET',
+  'TARGET@canary.test:443',
+  'TARGET canary.test:443',
+  '127.2.0.1:443',
+  '[::1]:443',
+  '2130837505:443',
+  '0x7f.2.1:443',
+  'http://TARGET/',
+  'https://TARGET/',
+  'http://canary.test/',
+  '/',
+  '*',
+  '//canary.test:443',
+  'TARGET,canary.test:443',
+  'HOST%2ecanary.test:443',
+  'canary.test:443%00.HOST:443',
+  'xn--HOST:443',
+  'localhost:443',
+  '',
+];
+const VERSIONS = [
+  'HTTP/1.0',
+  'HTTP/1.2',
+  'HTTP/2.0',
+  'HTTP/0.9',
+  'HTTP/1.1 ',
+  'http/1.1',
+  'HTTP/1.1.1',
+  'HTTP/01.1',
+  '',
+];
 const CREDENTIALS = [
-  'Proxy-Authorization: Bearer TOKEN', 'proxy-authorization: bearer TOKEN', 'Proxy-Authorization:BASIC',
-  'Proxy-Authorization : BASIC', 'Proxy_Authorization: BASIC', 'Authorization: BASIC', 'Proxy-Authorization: Bearer TOKENx',
-  'Proxy-Authorization: Bearer TOKEN TOKEN', 'Proxy-Authorization: Basic TOKEN', 'Proxy-Authorization: Digest BASIC',
-  'Proxy-Authorization: Basic Og==', 'Proxy-Authorization:', ' Proxy-Authorization: BASIC', 'Proxy-Authorization: Bearer\r\n TOKEN',
-  'Proxy-Authorization: Bearer eyJhbGciOiJub25lIn0.e30.', 'Proxy-Authorization: BASIC\r\nProxy-Authorization: BASIC',
+  'Proxy-Authorization: Bearer TOKEN',
+  'proxy-authorization: bearer TOKEN',
+  'Proxy-Authorization:BASIC',
+  'Proxy-Authorization : BASIC',
+  'Proxy_Authorization: BASIC',
+  'Authorization: BASIC',
+  'Proxy-Authorization: Bearer TOKENx',
+  'Proxy-Authorization: Bearer TOKEN TOKEN',
+  'Proxy-Authorization: Basic TOKEN',
+  'Proxy-Authorization: Digest BASIC',
+  'Proxy-Authorization: Basic Og==',
+  'Proxy-Authorization:',
+  ' Proxy-Authorization: BASIC',
+  'Proxy-Authorization: Bearer\r\n TOKEN',
+  'Proxy-Authorization: Bearer eyJhbGciOiJub25lIn0.e30.',
+  'Proxy-Authorization: BASIC\r\nProxy-Authorization: BASIC',
 ];
 const HEADERS = [
-  'Host: canary.test:443', 'Host: HOST', 'Host:', 'host: TARGET', 'Host: TARGET, canary.test', 'Content-Length: 0', 'Content-Length: 5',
-  'Content-Length: -1', 'Transfer-Encoding: chunked', 'Connection: close', 'Connection: keep-alive', 'Connection: upgrade',
-  'Proxy-Connection: keep-alive', 'Upgrade: h2c', 'Expect: 100-continue', 'User-Agent: a', 'X: \t ', 'X-Empty:', ': none', 'nocolon',
-  ' folded', 'X-Forwarded-Host: canary.test', 'X-HTTP-Method-Override: GET', 'TE: trailers', `X-Long: ${'a'.repeat(9_000)}`,
+  'Host: canary.test:443',
+  'Host: HOST',
+  'Host:',
+  'host: TARGET',
+  'Host: TARGET, canary.test',
+  'Content-Length: 0',
+  'Content-Length: 5',
+  'Content-Length: -1',
+  'Transfer-Encoding: chunked',
+  'Connection: close',
+  'Connection: keep-alive',
+  'Connection: upgrade',
+  'Proxy-Connection: keep-alive',
+  'Upgrade: h2c',
+  'Expect: 100-continue',
+  'User-Agent: a',
+  'X: \t ',
+  'X-Empty:',
+  ': none',
+  'nocolon',
+  ' folded',
+  'X-Forwarded-Host: canary.test',
+  'X-HTTP-Method-Override: GET',
+  'TE: trailers',
+  `X-Long: ${'a'.repeat(9_000)}`,
 ];
 const TAILS = [
-  '', 'hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 'GET / HTTP/1.1\r\nHost: canary.test\r\n\r\n', '\r\n\r\n',
-  'CONNECT canary.test:443 HTTP/1.1\r\nHost: canary.test:443\r\nProxy-Authorization: BASIC\r\n\r\n', '\0\0\0\0',
+  '',
+  'hello',
+  '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  'GET / HTTP/1.1\r\nHost: canary.test\r\n\r\n',
+  '\r\n\r\n',
+  'CONNECT canary.test:443 HTTP/1.1\r\nHost: canary.test:443\r\nProxy-Authorization: BASIC\r\n\r\n',
+  '\0\0\0\0',
 ];

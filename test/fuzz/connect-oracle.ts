@@ -54,7 +54,9 @@ function mayBeToken(credential: string, token: string): boolean {
 }
 
 function percentDecoded(text: string): string {
-  return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 }
 
 /** The text behind a 200, or `null` where there was none. Throws where the answers are not the listener's. */
@@ -70,7 +72,8 @@ export function readAnswers(text: string, token: string): string | null {
     const length = Number(/^Content-Length: (\d+)\r$/m.exec(head[2] ?? '')?.[1]);
     const body = rest.slice(0, length);
     if (body.length !== length) throw new Error(`an answer cut short: ${head[0]}${body}`);
-    if (body.includes(token.slice(-40)) || head[0].includes(token.slice(-40))) throw new Error('an answer with a token');
+    if (body.includes(token.slice(-40)) || head[0].includes(token.slice(-40)))
+      throw new Error('an answer with a token');
     rest = rest.slice(length);
   }
   return null;

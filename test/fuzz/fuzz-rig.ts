@@ -2,7 +2,7 @@
  * Egress as a process of its own under a fuzzer: it must live, log no fault, look up and reach nothing but the lanes,
  * and not grow.
  */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
@@ -63,7 +63,10 @@ export class FuzzRig {
       newPerSecond: 1_000_000,
     });
     // The line that says where it listens is an `info`.
-    const program = startProgram(['cli/main.ts', 'egress'], { ...world.settings, SALLYPORT_LOG_LEVEL: 'info' });
+    const program = startProgram(['cli/main.ts', 'egress'], {
+      ...world.settings,
+      SALLYPORT_LOG_LEVEL: 'info',
+    });
     const [, port] = await program.said(/"port":(\d+)[^\n]*"egress is ready"/);
     return new FuzzRig({ world, port: Number(port), program, canary, dns, folder, observePort });
   }
@@ -85,7 +88,9 @@ export class FuzzRig {
       .filter((line) => line !== '' && !/^\{"level":"?(info|warn|debug|[1-4]\d)\b/.test(line));
     if (faults.length > 0) throw new Error(`egress logged a fault: ${faults.slice(0, 5).join('\n')}`);
     if (this.#canary.reached > 0) throw new Error('the canary was reached');
-    const strange = this.#dns.lookups.filter(({ name }) => !name.endsWith('.open.test') && !name.endsWith('.bound.test'));
+    const strange = this.#dns.lookups.filter(
+      ({ name }) => !name.endsWith('.open.test') && !name.endsWith('.bound.test'),
+    );
     if (strange.length > 0) throw new Error(`looked up: ${strange.map(({ name }) => name).join(' ')}`);
   }
 
@@ -101,7 +106,6 @@ export class FuzzRig {
 
   /** How many files egress holds open; 0 where the system does not tell. */
   async openFiles(): Promise<number> {
-    const { readdir } = await import('node:fs/promises');
     return (await readdir(`/proc/${this.#program.pid}/fd`).catch(() => [])).length;
   }
 
@@ -126,7 +130,9 @@ interface Parts {
 /** Nothing may ever reach it. Where it cannot have the ports that a client would get by default, one of its own will do. */
 async function startCanary(): Promise<Origin> {
   const behave = () => {};
-  return startOrigin({ host: '127.2.0.1', port: 443, behave }).catch(() => startOrigin({ host: '127.2.0.1', behave }));
+  return startOrigin({ host: '127.2.0.1', port: 443, behave }).catch(() =>
+    startOrigin({ host: '127.2.0.1', behave }),
+  );
 }
 
 /** Egress tokens live 15 minutes. */

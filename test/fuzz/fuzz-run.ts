@@ -30,7 +30,10 @@ export async function fuzz<T>(options: FuzzOptions<T>): Promise<number> {
   });
   // A round has a seed of its own, so that a failure can be repeated without what came before it.
   for (let round = 0; tried < wanted; round += 1) {
-    await fc.assert(property, { seed: seed + round, numRuns: Math.ceil(Math.min(wanted - tried, 512) / batch) });
+    await fc.assert(property, {
+      seed: seed + round,
+      numRuns: Math.ceil(Math.min(wanted - tried, 512) / batch),
+    });
   }
   return tried;
 }

@@ -9,8 +9,8 @@ import { connect, type TLSSocket } from 'node:tls';
 import { connectHead, connectTo, Peer } from '../support/client.ts';
 import { type ExchangeInput, exchangeInputs, isPlain, renderExchange } from './exchange-input.ts';
 import { judgeAnswers, judgeArrived, judgeOrder, permittedRequests, show } from './exchange-oracle.ts';
-import { fuzz } from './fuzz-run.ts';
 import { FuzzRig } from './fuzz-rig.ts';
+import { fuzz } from './fuzz-run.ts';
 import { hostsFile, type Lane, LanePool, makeLanes } from './lanes.ts';
 import { cutUp } from './mutate.ts';
 import { type Arrived, type Respond, TlsLaneOrigin } from './tls-lane-origin.ts';
@@ -99,7 +99,10 @@ export class InterceptionFuzz {
     arrived: readonly Arrived[],
   ): void {
     if (got.includes(SECRET)) throw new Error('the client got the secret');
-    judgeOrder(arrived.flatMap(({ bytes }) => judgeArrived(bytes, SECRET)), permitted);
+    judgeOrder(
+      arrived.flatMap(({ bytes }) => judgeArrived(bytes, SECRET)),
+      permitted,
+    );
     const answered = judgeAnswers(got, permitted, whole);
     this.answered += answered;
     if (whole && isPlain(input) && answered !== input.requests.length) {

@@ -6,8 +6,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { basic, connectTo, type Peer } from '../support/client.ts';
 import { type ConnectInput, connectInputs, renderConnect } from './connect-input.ts';
 import { permittedTunnel, readAnswers } from './connect-oracle.ts';
-import { fuzz } from './fuzz-run.ts';
 import { FuzzRig } from './fuzz-rig.ts';
+import { fuzz } from './fuzz-run.ts';
 import { hostsFile, type Lane, LanePool, makeLanes } from './lanes.ts';
 import { cutUp } from './mutate.ts';
 
@@ -65,7 +65,9 @@ export class ListenerFuzz {
       this.#judge({ got: readAnswers(got, token), whole: input.leaving === 'finish', arrived, tunnelled });
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`${why}\nsent: ${JSON.stringify(bytes.toString('latin1').replaceAll(token, 'TOKEN').replaceAll(basic(token), 'BASIC'))}`);
+      throw new Error(
+        `${why}\nsent: ${JSON.stringify(bytes.toString('latin1').replaceAll(token, 'TOKEN').replaceAll(basic(token), 'BASIC'))}`,
+      );
     }
   }
 
@@ -76,9 +78,12 @@ export class ListenerFuzz {
     this.opened += 1;
     if (tunnelled === null) throw new Error('a tunnel that the bytes do not ask for');
     const expected = tunnelled.toString('latin1');
-    if (first !== undefined && !expected.startsWith(first)) throw new Error(`the origin got ${JSON.stringify(first)}`);
+    if (first !== undefined && !expected.startsWith(first))
+      throw new Error(`the origin got ${JSON.stringify(first)}`);
     if (whole && (first !== expected || got !== expected)) {
-      throw new Error(`of the tunnel’s bytes came ${JSON.stringify(first)} and, back, ${JSON.stringify(got)}`);
+      throw new Error(
+        `of the tunnel’s bytes came ${JSON.stringify(first)} and, back, ${JSON.stringify(got)}`,
+      );
     }
   }
 }
@@ -94,7 +99,11 @@ interface Outcome {
 }
 
 /** Sends the pieces, leaves, and gives back all that came. */
-async function play(client: Peer, pieces: readonly Buffer[], leaving: ConnectInput['leaving']): Promise<string> {
+async function play(
+  client: Peer,
+  pieces: readonly Buffer[],
+  leaving: ConnectInput['leaving'],
+): Promise<string> {
   try {
     for (const piece of pieces) {
       if (client.socket.writable) await new Promise((resolve) => client.socket.write(piece, resolve));

@@ -56,7 +56,12 @@ export function readResponses(bytes: Buffer, style: Style, methods: readonly str
 
 /** Header lines of a head; `null` where this style refuses them. */
 export function readHead(text: string, at: number, style: Style): Head | 'partial' | 'malformed' {
-  const end = style.lineEnd === 'crlf' ? /\r\n\r\n/g : style.lineEnd === 'lf' ? /\r?\n\r?\n/g : /(?:\r\n|\r(?!\n)|\n){2}/g;
+  const end =
+    style.lineEnd === 'crlf'
+      ? /\r\n\r\n/g
+      : style.lineEnd === 'lf'
+        ? /\r?\n\r?\n/g
+        : /(?:\r\n|\r(?!\n)|\n){2}/g;
   end.lastIndex = at;
   const match = end.exec(text);
   if (!match) return /[^\r\n]/.test(text.slice(at)) || at < text.length ? 'partial' : 'malformed';
@@ -125,7 +130,8 @@ function readBody(
   otherwise: Default,
 ): Body | 'partial' | 'malformed' {
   const at = head.headEnd;
-  const valuesOf = (wanted: string) => head.headers.filter(([name]) => name === wanted).map(([, value]) => value);
+  const valuesOf = (wanted: string) =>
+    head.headers.filter(([name]) => name === wanted).map(([, value]) => value);
   const [lengths, codings] = [valuesOf('content-length'), valuesOf('transfer-encoding')];
   if (style.both === 'refuse' && lengths.length + codings.length > 1) return 'malformed';
   if (otherwise === 'never') return { ...NOTHING, end: at };
@@ -136,7 +142,9 @@ function readBody(
   }
   if (chunked && (lengths.length === 0 || style.both !== 'length')) return readChunks(bytes, text, at, style);
   if (lengths.length > 0) return readLength(bytes, at, lengths, style);
-  return otherwise === 'close' ? { ...NOTHING, body: bytes.subarray(at), end: bytes.length } : { ...NOTHING, end: at };
+  return otherwise === 'close'
+    ? { ...NOTHING, body: bytes.subarray(at), end: bytes.length }
+    : { ...NOTHING, end: at };
 }
 
 function readLength(
@@ -156,22 +164,35 @@ function readLength(
 
 function readChunks(bytes: Buffer, text: string, from: number, style: Style): Body | 'partial' | 'malformed' {
   const parts: Buffer[] = [];
-  const line = style.lineEnd === 'crlf' ? /([^\r\n]*)\r\n/y : /([^\n]*)\n/y;
   for (let at = from; ; ) {
-    line.lastIndex = at;
-    const match = line.exec(text);
-    if (!match) return /\r./s.test(text.slice(at, at + 300)) ? 'malformed' : 'partial';
-    const size = readSize(match[1] ?? '', style);
-    if (size === null) return 'malformed';
-    at = line.lastIndex;
-    if (size === 0) return readTrailers(text, at, style, parts);
-    if (at + size > bytes.length) return 'partial';
-    parts.push(bytes.subarray(at, at + size));
-    at += size;
-    if (text.startsWith('\r\n', at)) at += 2;
-    else if (style.lineEnd !== 'crlf' && text[at] === '\n') at += 1;
-    else return at + 2 > bytes.length ? 'partial' : 'malformed';
+    const line = readChunkLine(text, at, style);
+    if (typeof line === 'string') return line;
+    if (line.size === 0) return readTrailers(text, line.end, style, parts);
+    const end = line.end + line.size;
+    if (end > bytes.length) return 'partial';
+    parts.push(bytes.subarray(line.end, end));
+    at = end + lineEndAt(text, end, style);
+    if (at === end) return end + 2 > bytes.length ? 'partial' : 'malformed';
   }
+}
+
+function readChunkLine(
+  text: string,
+  at: number,
+  style: Style,
+): { readonly size: number; readonly end: number } | 'partial' | 'malformed' {
+  const line = style.lineEnd === 'crlf' ? /([^\r\n]*)\r\n/y : /([^\n]*)\n/y;
+  line.lastIndex = at;
+  const match = line.exec(text);
+  if (!match) return /\r./s.test(text.slice(at, at + 300)) ? 'malformed' : 'partial';
+  const size = readSize(match[1] ?? '', style);
+  return size === null ? 'malformed' : { size, end: line.lastIndex };
+}
+
+/** How long the line end is that stands there; 0 where none does. */
+function lineEndAt(text: string, at: number, style: Style): number {
+  if (text.startsWith('\r\n', at)) return 2;
+  return style.lineEnd !== 'crlf' && text[at] === '\n' ? 1 : 0;
 }
 
 function readSize(line: string, style: Style): number | null {
@@ -183,10 +204,15 @@ function readSize(line: string, style: Style): number | null {
   return match?.[1] === undefined ? null : Number.parseInt(match[1], 16);
 }
 
-function readTrailers(text: string, at: number, style: Style, parts: Buffer[]): Body | 'partial' | 'malformed' {
+function readTrailers(
+  text: string,
+  at: number,
+  style: Style,
+  parts: Buffer[],
+): Body | 'partial' | 'malformed' {
   const body = Buffer.concat(parts);
-  if (text.startsWith('\r\n', at)) return { body, trailers: [], end: at + 2 };
-  if (style.lineEnd !== 'crlf' && text[at] === '\n') return { body, trailers: [], end: at + 1 };
+  const lineEnd = lineEndAt(text, at, style);
+  if (lineEnd > 0) return { body, trailers: [], end: at + lineEnd };
   const first = 'GET / HTTP/1.1\r\n';
   const head = readHead(first + text.slice(at), 0, style);
   if (typeof head === 'string') return head;
@@ -209,9 +235,37 @@ export const STRICT: Style = {
 };
 /** How others have read. */
 export const LOOSE: readonly Style[] = [
-  { name: 'LF ends a line', lineEnd: 'lf', looseNames: true, folds: false, lengths: 'first', both: 'chunked' },
-  { name: 'CR ends a line', lineEnd: 'any', looseNames: true, folds: false, lengths: 'first', both: 'chunked' },
+  {
+    name: 'LF ends a line',
+    lineEnd: 'lf',
+    looseNames: true,
+    folds: false,
+    lengths: 'first',
+    both: 'chunked',
+  },
+  {
+    name: 'CR ends a line',
+    lineEnd: 'any',
+    looseNames: true,
+    folds: false,
+    lengths: 'first',
+    both: 'chunked',
+  },
   { name: 'lines fold', lineEnd: 'lf', looseNames: true, folds: true, lengths: 'last', both: 'chunked' },
-  { name: 'the length wins', lineEnd: 'crlf', looseNames: true, folds: false, lengths: 'last', both: 'length' },
-  { name: 'no underscores', lineEnd: 'crlf', looseNames: false, folds: false, lengths: 'last', both: 'length' },
+  {
+    name: 'the length wins',
+    lineEnd: 'crlf',
+    looseNames: true,
+    folds: false,
+    lengths: 'last',
+    both: 'length',
+  },
+  {
+    name: 'no underscores',
+    lineEnd: 'crlf',
+    looseNames: false,
+    folds: false,
+    lengths: 'last',
+    both: 'length',
+  },
 ];

@@ -15,7 +15,10 @@ export interface Arrived {
 }
 
 /** What it does with a request. @returns what is sent; the connection is closed behind it where `close` is set */
-export type Respond = (request: Message, index: number) => { readonly bytes: Buffer; readonly close?: boolean };
+export type Respond = (
+  request: Message,
+  index: number,
+) => { readonly bytes: Buffer; readonly close?: boolean };
 
 export class TlsLaneOrigin {
   readonly caPem: string;
@@ -107,7 +110,11 @@ export function digestOf({ first, body }: Pick<Message, 'first' | 'body'>): stri
 function answer(request: Message): { bytes: Buffer } {
   const digest = digestOf(request);
   const chunked = /[0-7]$/.test(digest) && request.first.endsWith('1.1');
-  const body = request.first.startsWith('HEAD ') ? '' : chunked ? `10\r\n${digest}\r\n0\r\nX-Trailer: 1\r\n\r\n` : digest;
+  const body = request.first.startsWith('HEAD ')
+    ? ''
+    : chunked
+      ? `10\r\n${digest}\r\n0\r\nX-Trailer: 1\r\n\r\n`
+      : digest;
   const framing = chunked ? 'Transfer-Encoding: chunked' : 'Content-Length: 16';
   return { bytes: Buffer.from(`HTTP/1.1 200 OK\r\nX-Of: ${digest}\r\n${framing}\r\n\r\n${body}`) };
 }
