@@ -25,6 +25,18 @@ export const REFUSALS = {
     text: 'the target is not host:port',
     remedy: 'send the host name in ASCII (A-labels), without a trailing dot, and a port from 1 to 65535',
   },
+  target_missing: {
+    status: 400,
+    text: 'this is a proxy, and the request names no host to go to',
+    remedy:
+      'ask with CONNECT host:port or for a whole http:// URL, as clients do that have HTTPS_PROXY and HTTP_PROXY set',
+  },
+  scheme_refused: {
+    status: 400,
+    text: 'only http:// URLs are asked for without CONNECT',
+    remedy:
+      'use CONNECT for https:// (HTTPS_PROXY), so that TLS stays between client and host; no other scheme is served',
+  },
   token_missing: {
     status: 407,
     text: 'no egress token was sent',
@@ -76,6 +88,11 @@ export const REFUSALS = {
     text: 'the host is not on the allowlist of the environment',
     remedy: 'have an operator allow the host: sallyport env put',
   },
+  tls_required: {
+    status: 403,
+    text: 'a secret is bound to the host at this port, and never goes there without TLS',
+    remedy: 'use https:// for it, through CONNECT',
+  },
   address_refused: {
     status: 403,
     text: 'the host resolves to no public address',
@@ -85,7 +102,7 @@ export const REFUSALS = {
   method_refused: {
     status: 405,
     text: 'this method is not served here',
-    remedy: 'use https:// URLs through the proxy; TRACE and CONNECT are refused inside an interception',
+    remedy: 'use another method: TRACE is never passed on, and inside an interception CONNECT is not either',
   },
   authority_mismatch: {
     status: 421,
@@ -153,6 +170,7 @@ export const APPROVALS = {
 
 /** How an open connection ended. */
 export const ENDINGS = {
+  answered: 'the plain request was answered',
   client_closed: 'the client closed the connection',
   origin_closed: 'the origin closed the connection',
   client_reset: 'the client broke the connection off',

@@ -4,17 +4,22 @@
  */
 import type { Socket } from 'node:net';
 import type { RefusalReason } from '../core-lite/reasons.ts';
-import { refuse } from './act/refuse.ts';
+import { hangUp, refuse } from './act/refuse.ts';
+import type { Refused } from './admit.ts';
 import type { Arrival } from './gate.ts';
-import type { Refused } from './handle-connect.ts';
+import type { Answered, PlainArrival } from './handle-plain.ts';
+import { ByteReader } from './http1/byte-reader.ts';
 import { parseRequestHead, type RequestHead } from './http1/head.ts';
 import { HeadScanner } from './http1/head-scanner.ts';
 import { readConnect } from './read-connect.ts';
+import { readPlain } from './read-plain.ts';
 
 export interface Handlers {
   /** Serves a CONNECT; resolves to why not, or `null` after its tunnel. Never rejects. */
   readonly connect: (arrival: Arrival) => Promise<Refused | null>;
-  /** Told of every refusal that never came to be a CONNECT. */
+  /** Serves a plain request; resolves to why not, or when it was answered. Never rejects. */
+  readonly plain: (arrival: PlainArrival) => Promise<Refused | Answered>;
+  /** Told of every refusal of what could not be read. */
   readonly refused: (source: string, reason: RefusalReason) => void;
 }
 
@@ -28,6 +33,8 @@ export class Client {
   #attempts = 0;
   /** Since when it owes a head, milliseconds; `null` while it owes none. */
   #owesSince: number | null = null;
+  /** Whether it was served, and may be silent for a while before it asks again. */
+  #rests = false;
 
   constructor(socket: Socket, handlers: Handlers) {
     this.#socket = socket;
@@ -53,17 +60,23 @@ export class Client {
 
   /** Lets go whoever has owed a head for too long. */
   expire(nowMs: number): void {
-    if (this.#owesSince !== null && nowMs - this.#owesSince >= HEAD_LIMIT_MS)
-      this.#refuse('request_malformed');
+    if (this.#owesSince === null) return;
+    const silentMs = nowMs - this.#owesSince;
+    if (this.#rests && silentMs >= REST_LIMIT_MS) this.#leave();
+    else if (!this.#rests && silentMs >= HEAD_LIMIT_MS) this.#refuse('request_malformed');
   }
 
   #read(chunk: Buffer): void {
+    if (this.#rests) {
+      this.#rests = false;
+      this.#owesSince = Date.now();
+    }
     const scan = this.#scanner.push(chunk);
     if (scan === 'more') return;
     const head = scan === 'malformed' ? null : parseRequestHead(scan.head);
     if (scan === 'malformed' || !head) this.#refuse('request_malformed');
     else if (head.method === 'CONNECT') void this.#connect(head, scan.rest);
-    else this.#refuse('method_refused');
+    else void this.#plain(head, scan.rest);
   }
 
   async #connect(head: RequestHead, rest: Buffer): Promise<void> {
@@ -72,21 +85,39 @@ export class Client {
     this.#stopListening();
     const arrival = { socket: this.#socket, head: rest, source: this.#source, ...read };
     const refused = await this.#handlers.connect(arrival);
-    if (!refused) return;
-    const keepAlive = this.#mayAskAgain(head, refused.reason);
-    refuse(this.#socket, { ...refused, keepAlive });
-    if (keepAlive) this.listen(rest, Date.now());
+    if (refused) this.#answer(refused, head.minor === 1, rest);
+  }
+
+  async #plain(head: RequestHead, rest: Buffer): Promise<void> {
+    const request = readPlain(head);
+    if (typeof request === 'string') return this.#refuse(request);
+    this.#stopListening();
+    const reader = new ByteReader(this.#socket);
+    reader.unread(rest);
+    const client = { socket: this.#socket, reader };
+    const end = await this.#handlers.plain({ client, request, source: this.#source });
+    const left = reader.release();
+    // A body that nobody read would be taken for the next head; the answer to a HEAD may have none.
+    const isBare = head.minor === 1 && request.framing.kind === 'none' && head.method !== 'HEAD';
+    if ('reason' in end) return this.#answer(end, isBare, left);
+    if (!end.keepAlive) return hangUp(this.#socket, '');
+    this.#rests = left.length === 0;
+    this.listen(left, Date.now());
   }
 
   /**
    * git, Java and others ask without a token first and again, with it, on the same connection. Whoever sent one that is
    * refused is told that it is final: some clients wait for the close.
    */
-  #mayAskAgain({ minor }: RequestHead, reason: RefusalReason): boolean {
+  #answer(refused: Refused, mayAskAgain: boolean, rest: Buffer): void {
     this.#attempts += 1;
-    return (
-      reason === 'token_missing' && minor === 1 && this.#attempts <= MAX_ATTEMPTS && this.#socket.writable
-    );
+    const keepAlive =
+      mayAskAgain &&
+      refused.reason === 'token_missing' &&
+      this.#attempts <= MAX_ATTEMPTS &&
+      this.#socket.writable;
+    refuse(this.#socket, { ...refused, keepAlive });
+    if (keepAlive) this.listen(rest, Date.now());
   }
 
   /** What is no request that is served here, or did not come in time. */
@@ -103,7 +134,7 @@ export class Client {
       return;
     }
     this.#stopListening();
-    this.#socket.end();
+    hangUp(this.#socket, '');
   }
 
   #stopListening(): void {
@@ -118,3 +149,5 @@ export class Client {
 const MAX_ATTEMPTS = 4;
 /** The issue's figure for a head, from when it is owed: a client that drips one must not hold its place. */
 const HEAD_LIMIT_MS = 10_000;
+/** How long a client that was served may keep its connection without asking; less than origins are kept by most clients. */
+const REST_LIMIT_MS = 60_000;

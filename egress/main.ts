@@ -23,6 +23,7 @@ import type { Stop } from './connection.ts';
 import { Facts } from './facts.ts';
 import type { Arrival, Gate } from './gate.ts';
 import { handleConnect } from './handle-connect.ts';
+import { handlePlain, type PlainArrival } from './handle-plain.ts';
 import { SessionPool } from './http2/session-pool.ts';
 import { Listener } from './listen.ts';
 import { makeMetrics } from './metrics.ts';
@@ -84,6 +85,7 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
 function makeListener(gate: Gate): Listener {
   const handlers = {
     connect: (arrival: Arrival) => handleConnect(gate, arrival),
+    plain: (arrival: PlainArrival) => handlePlain(gate, arrival),
     refused: (source: string, reason: RefusalReason) => gate.record.count(source, null, reason),
   };
   return new Listener(handlers, (error) =>

@@ -35,7 +35,7 @@ export function makeMetrics(open: () => number, feedLive: () => boolean): Metric
     }),
     exchanges: new Counter({
       name: 'sallyport_egress_exchanges_total',
-      help: 'Requests inside interceptions, by what became of them',
+      help: 'Requests inside interceptions and plain ones, by what became of them',
       labelNames: ['reason'],
       registers: [registry],
     }),

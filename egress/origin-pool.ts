@@ -2,12 +2,12 @@
  * Connections to origins that are kept for the next exchange. One serves again only for the same environment, host,
  * port, address and credential version: never wider, or one run's connection would carry another's authority.
  */
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import type { Address } from '../core-lite/network/address.ts';
 import { ByteReader } from './http1/byte-reader.ts';
 
 export class OriginConnection {
-  readonly socket: TLSSocket;
+  readonly socket: Socket;
   readonly reader: ByteReader;
   readonly address: Address;
   /** Everything but the address that it may be used again for. */
@@ -15,7 +15,7 @@ export class OriginConnection {
   /** Whether an exchange went over it before: then it may die just as it is used again. */
   used = false;
 
-  constructor(socket: TLSSocket, address: Address, scope: string) {
+  constructor(socket: Socket, address: Address, scope: string) {
     this.socket = socket;
     this.reader = new ByteReader(socket);
     this.address = address;

@@ -8,6 +8,7 @@ import type { Address } from '../core-lite/network/address.ts';
 import { decideAddresses } from '../core-lite/network/decide-address.ts';
 import { matchesBinding } from '../core-lite/network/host-pattern.ts';
 import { ResolveFailure } from '../core-lite/network/resolve.ts';
+import { formatTarget } from '../core-lite/network/target.ts';
 import type { EndReason, RefusalReason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import { dial } from './act/dial.ts';
@@ -44,6 +45,26 @@ export async function reachOrigin(
 
 /** A secured way to an origin. */
 export type SecuredOrigin = OriginConnection | OriginSession;
+
+/**
+ * A connection for one plain request: a kept one of this environment, host, port and address, or a new one.
+ * @param fresh whether only a new one will do
+ */
+export async function reachPlain(
+  gate: Gate,
+  connection: Connection,
+  proof: Allow,
+  found: Found,
+  fresh: boolean,
+): Promise<OriginConnection | Unreached> {
+  const allowed = await allowedAddresses(gate, connection, found);
+  if ('refusal' in allowed) return allowed;
+  const scope = `plain ${connection.environmentId} ${formatTarget(connection.target)}`;
+  const kept = fresh ? null : gate.pool.take(scope, allowed);
+  if (kept) return keep(kept, found);
+  const dialled = await dialAllowed(gate, connection, proof, allowed, found);
+  return 'refusal' in dialled ? dialled : new OriginConnection(dialled.socket, dialled.address, scope);
+}
 
 /**
  * The secured way that an interception begins with: what cannot be reached, or shows a bad certificate, is refused at

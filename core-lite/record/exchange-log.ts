@@ -1,5 +1,5 @@
 /**
- * The record of exchanges: one row for each request inside an interception, written behind its connection's row. It
+ * The record of exchanges: one row for each request that was read (inside an interception, or plain), written behind its connection's row. It
  * names the credentials that were put on, never a value; the path without its query, which may hold anything.
  */
 import type { Queryable } from '../database/pool.ts';

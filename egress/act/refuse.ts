@@ -1,5 +1,5 @@
 /**
- * The answer to a refused CONNECT: the reason and the remedy in a header and in one line of body, with the same words
+ * The answer to a refused request: the reason and the remedy in a header and in one line of body, with the same words
  * as the record. It says nothing about the installation and repeats nothing that the client sent but its target.
  */
 import { STATUS_CODES } from 'node:http';
@@ -28,13 +28,15 @@ export function refuse(socket: Socket, answer: RefusalAnswer): void {
 }
 
 /**
- * Writes the answer and ends. What the client still sends is read and dropped for a moment: a close over unread bytes
+ * Writes the text, if there is one, and ends. What the client still sends is read and dropped for a moment: a close over unread bytes
  * is a reset, and a reset takes the answer with it.
  */
-function hangUp(socket: Socket, text: string): void {
+export function hangUp(socket: Socket, text: string): void {
+  if (socket.destroyed) return;
   const limit = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(limit));
-  socket.end(text);
+  if (text === '') socket.end();
+  else socket.end(text);
   socket.resume();
 }
 
@@ -65,8 +67,8 @@ export function refusalParts({ reason, connectionId, code }: Omit<RefusalAnswer,
   ];
   if (connectionId) headers.push(['Sallyport-Connection', connectionId]);
   if (status === 407) headers.push(['Proxy-Authenticate', 'Basic realm="sallyport"']);
-  // The listener takes nothing but CONNECT; inside a connection that one is refused.
-  if (status === 405) headers.push(['Allow', connectionId ? INSIDE : 'CONNECT']);
+  // Inside a connection that one is refused.
+  if (status === 405) headers.push(['Allow', connectionId ? INSIDE : `CONNECT, ${INSIDE}`]);
   headers.push(['Content-Type', 'text/plain; charset=utf-8']);
   headers.push(['Content-Length', String(Buffer.byteLength(body))]);
   return { status, headers, body };

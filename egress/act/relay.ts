@@ -3,7 +3,7 @@
  * changed but for its head. Bytes that break their framing stop everything; an answer that breaks off is broken off at
  * the client too, never ended cleanly.
  */
-import type { Writable } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { Allow } from '../../core-lite/decision.ts';
 import { makeBodyReader } from '../http1/body.ts';
 import type { BodyReader } from '../http1/body-reader.ts';
@@ -18,10 +18,11 @@ import {
   type ResponseHead,
 } from '../http1/head.ts';
 import { writeResponseHead } from '../http1/write-head.ts';
+import { reset } from './reset.ts';
 
 /** One side of the exchange. */
 export interface Side {
-  readonly socket: Writable & { destroy(): unknown };
+  readonly socket: Socket;
   readonly reader: ByteReader;
 }
 
@@ -142,7 +143,7 @@ class Exchange {
     const keepClient = this.#mayKeepClient(framing);
     await send(this.#client.socket, clientHead(head, !keepClient));
     const complete = await this.#receiveBody(framing);
-    if (!complete) this.#client.socket.destroy();
+    if (!complete) reset(this.#client.socket);
     const sent = this.#requestBody.done && !this.#broken;
     return {
       kind: 'answered',

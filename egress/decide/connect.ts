@@ -71,6 +71,12 @@ export function decideStanding(facts: StandingFacts): Decision {
   return decideBy(STANDING_RULES, facts);
 }
 
+/** A request in plaintext: what a CONNECT to the same target would get, but nothing where a secret is bound. */
+export function decidePlain(facts: ConnectFacts): Decision {
+  const decision = decideConnect(facts);
+  return decision instanceof Allow && isBound(facts) ? new Deny('tls_required') : decision;
+}
+
 /** What is done with a connection that was allowed: only bound hosts are intercepted, everything else is a tunnel. */
 export function decideMode(facts: StandingFacts): ConnectionMode {
   return isBound(facts) ? 'interception' : 'tunnel';

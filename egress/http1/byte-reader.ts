@@ -15,12 +15,16 @@ export class ByteReader {
   #ended: NoBytes | null = null;
   #wake: (() => void) | null = null;
 
+  readonly #onData = (chunk: Buffer): void => this.#take(chunk);
+  readonly #onEnd = (): void => this.#finish('end');
+  readonly #onBroken = (): void => this.#finish('broken');
+
   constructor(socket: Duplex) {
     this.#socket = socket;
-    socket.on('data', (chunk: Buffer) => this.#take(chunk));
-    socket.on('end', () => this.#finish('end'));
-    socket.on('error', () => this.#finish('broken'));
-    socket.on('close', () => this.#finish('broken'));
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+    socket.on('error', this.#onBroken);
+    socket.on('close', this.#onBroken);
     // It may have gone before anybody looked.
     if (socket.destroyed) this.#finish('broken');
   }
@@ -53,6 +57,15 @@ export class ByteReader {
     if (bytes.length === 0) return;
     this.#held.unshift(bytes);
     this.#heldBytes += bytes.length;
+  }
+
+  /** Lets go of the socket, and pauses it for whoever reads on. @returns what nobody took */
+  release(): Buffer {
+    this.#socket.pause();
+    this.#socket.off('data', this.#onData).off('end', this.#onEnd);
+    this.#socket.off('error', this.#onBroken).off('close', this.#onBroken);
+    this.#heldBytes = 0;
+    return Buffer.concat(this.#held.splice(0));
   }
 
   /** A whole head with its empty line, or `too_large`. Empty lines before a request are skipped (RFC 9112 2.2). */

@@ -61,8 +61,10 @@ const CASES: readonly Case[] = [
   count(
     'another method',
     'method_refused',
-    () => `GET http://open.test:${origin.port}/ HTTP/1.1\r\nHost: x\r\n\r\n`,
+    () => `TRACE http://open.test:${origin.port}/ HTTP/1.1\r\nHost: x\r\n\r\n`,
   ),
+  count('no host to go to', 'target_missing', () => 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
+  count('another scheme', 'scheme_refused', () => 'GET ftp://open.test/ HTTP/1.1\r\nHost: x\r\n\r\n'),
   count('too many open', 'connection_limit', () => to('open.test', tokens['none'])),
   count('too many in a second', 'rate_limited', () => to('open.test', tokens['slow'])),
   { name: 'no such name', reason: 'resolve_failed', request: () => to('missing.test'), recorded: 'end' },
@@ -75,6 +77,8 @@ const CASES: readonly Case[] = [
   },
 ];
 const ELSEWHERE: readonly RefusalReason[] = [
+  // plain.test.ts: it needs a secret.
+  'tls_required',
   // connect-unavailable.test.ts: they need a database that is away, and a gate that stops.
   'facts_unavailable',
   'record_unavailable',

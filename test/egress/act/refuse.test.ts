@@ -29,7 +29,7 @@ describe('the answer to a refused CONNECT', () => {
     expect(text).not.toContain('Sallyport-Connection');
     expect(text).not.toContain('con_');
     expect(formatRefusal({ reason: 'method_refused', connectionId: null, keepAlive: false })).toContain(
-      '\r\nAllow: CONNECT\r\n',
+      '\r\nAllow: CONNECT, GET, ',
     );
     expect(text).toContain('\r\nConnection: keep-alive\r\n');
   });

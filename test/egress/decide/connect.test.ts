@@ -5,6 +5,7 @@ import {
   type ConnectFacts,
   decideConnect,
   decideMode,
+  decidePlain,
   decideStanding,
   traceConnect,
 } from '../../../egress/decide/connect.ts';
@@ -167,6 +168,23 @@ const ROWS: readonly [name: string, to: string, row: Row, verdict: string, reaso
 ];
 
 const LIMIT_REASONS = ['connection_limit', 'rate_limited'];
+
+describe('whether a plain request may go on', () => {
+  it.each(ROWS.filter(([, , row]) => row.bound === undefined))('as a CONNECT may: %s', (_, to, row) => {
+    expect(decidePlain(factsOf(to, row))).toEqual(decideConnect(factsOf(to, row)));
+  });
+
+  it.each([
+    ['api.bound.test:443', 'tls_required'],
+    ['api.bound.test:80', 'allowlisted'],
+    ['other.test:443', 'host_denied'],
+  ])('where a secret is bound: %s', (to, reason) => {
+    expect(decidePlain(factsOf(to, BOUND)).reason).toBe(reason);
+    expect(decidePlain(factsOf(to, { ...BOUND, mode: 'report' })).reason).toBe(
+      reason === 'host_denied' ? 'reported' : reason,
+    );
+  });
+});
 
 describe('whether a connection may be opened', () => {
   it.each(ROWS)('%s: %s', (_, to, row, verdict, reason) => {

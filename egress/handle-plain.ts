@@ -1,0 +1,194 @@
+/**
+ * The way of a plain request: admitted like a CONNECT (authenticate, facts, decide, record), then resolve, decide on
+ * addresses, dial or take a kept connection, relay, record. Each request is a connection of the record with one
+ * exchange. No secret is ever put on: nothing here can read one.
+ */
+import type { Allow } from '../core-lite/decision.ts';
+import { makeId } from '../core-lite/id.ts';
+import type { EndReason, Reason } from '../core-lite/reasons.ts';
+import { type ExchangeOutcome, relay, type Side } from './act/relay.ts';
+import { reset } from './act/reset.ts';
+import { admit, CLIENT_LEFT, endUnreached, type Refused } from './admit.ts';
+import type { Connection, Stop } from './connection.ts';
+import { decidePlain } from './decide/connect.ts';
+import type { Gate } from './gate.ts';
+import { writeRequestHead } from './http1/write-head.ts';
+import type { OriginConnection } from './origin-pool.ts';
+import { type Found, reachPlain, type Unreached } from './reach.ts';
+import type { PlainRequest } from './read-plain.ts';
+
+/** A plain request that was read, and where its body comes from. */
+export interface PlainArrival {
+  readonly client: Side;
+  readonly request: PlainRequest;
+  readonly source: string;
+}
+
+/** It was answered by its origin. */
+export interface Answered {
+  /** Whether the client may ask again on its connection. */
+  readonly keepAlive: boolean;
+}
+
+type Answer = Extract<ExchangeOutcome, { kind: 'answered' }>;
+
+/** Serves one request. Resolves when it was answered, or to why it was not; never rejects. */
+export function handlePlain(gate: Gate, arrival: PlainArrival): Promise<Refused | Answered> {
+  const { target, credential } = arrival.request;
+  const asking = { target, credential, source: arrival.source };
+  return admit(gate, asking, {
+    decide: decidePlain,
+    act: (connection, proof) => new Plain(gate, arrival, connection, proof).serve(),
+  });
+}
+
+class Plain {
+  readonly #gate: Gate;
+  readonly #client: Side;
+  readonly #request: PlainRequest;
+  readonly #connection: Connection;
+  readonly #proof: Allow;
+  readonly #found: Found = { addresses: [], address: null };
+  #idle = false;
+
+  constructor(gate: Gate, { client, request }: PlainArrival, connection: Connection, proof: Allow) {
+    this.#gate = gate;
+    this.#client = client;
+    this.#request = request;
+    this.#connection = connection;
+    this.#proof = proof;
+  }
+
+  /** From the committed row on: every way out of here closes it. */
+  async serve(): Promise<Refused | Answered> {
+    const reached = await this.#whileClientStays(() => this.#reach(false));
+    if ('refusal' in reached)
+      return endUnreached(this.#gate, this.#connection, this.#proof, this.#found, reached);
+    const outcome = await this.#whileWatched(() => this.#ask(reached));
+    return 'refusal' in outcome ? this.#refuse(outcome) : this.#end(outcome);
+  }
+
+  /** @param fresh whether a kept connection will not do */
+  async #reach(fresh: boolean): Promise<OriginConnection | Unreached> {
+    // A kept connection may die just as it is used: only what may be asked again goes over one.
+    const alone = fresh || !isHarmless(this.#request);
+    return reachPlain(this.#gate, this.#connection, this.#proof, this.#found, alone).catch(
+      (error: unknown) => {
+        this.#gate.logger.error({ id: this.#connection.id, err: error }, 'connection failed');
+        return UNREADABLE;
+      },
+    );
+  }
+
+  async #ask(origin: OriginConnection): Promise<Unheard | Answer> {
+    const { head, framing, originHead } = this.#request;
+    const reused = origin.used;
+    origin.used = true;
+    const input = { head, framing, originHead: writeRequestHead(originHead), keepTrailer: () => true };
+    const outcome = await relay(this.#proof, input, this.#client, origin);
+    if (outcome.kind === 'answered') {
+      if (outcome.keepOrigin) this.#gate.pool.give(origin);
+      else origin.socket.destroy();
+      return outcome;
+    }
+    origin.socket.destroy();
+    const { bytesUp } = outcome;
+    const again = outcome.kind === 'unanswered' && reused && !this.#client.socket.destroyed;
+    if (!again)
+      return { refusal: outcome.kind === 'malformed' ? 'request_malformed' : 'origin_failed', bytesUp };
+    // Others that were kept may be dead too.
+    this.#gate.pool.drop(origin.scope);
+    const fresh = await this.#reach(true);
+    return 'refusal' in fresh ? { ...fresh, bytesUp } : this.#ask(fresh);
+  }
+
+  /** Nobody waits for an origin on behalf of a client that has gone. */
+  async #whileClientStays<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { socket } = this.#client;
+    const leave = () => this.#connection.stop(CLIENT_LEFT);
+    if (socket.destroyed) leave();
+    socket.once('close', leave);
+    return work().finally(() => socket.removeListener('close', leave));
+  }
+
+  /** A change breaks it off, and so does silence; the relay sees it by its client's socket. */
+  async #whileWatched<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { socket } = this.#client;
+    const { signal } = this.#connection;
+    const onAbort = () => reset(socket);
+    const onSilence = () => {
+      this.#idle = true;
+      reset(socket);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    socket.setTimeout(this.#gate.tunnelIdleMs, onSilence);
+    return work().finally(() => {
+      signal.removeEventListener('abort', onAbort);
+      socket.setTimeout(0).removeListener('timeout', onSilence);
+    });
+  }
+
+  #end(answer: Answer): Answered {
+    const { complete, status, keepClient } = answer;
+    this.#note(complete ? this.#proof.reason : 'origin_failed', status, answer);
+    this.#close(complete ? 'answered' : this.#brokenBy('origin_reset'), answer);
+    return { keepAlive: keepClient };
+  }
+
+  #refuse({ refusal, bytesUp, code }: Unheard): Refused {
+    const bytes = { bytesUp, bytesDown: 0 };
+    this.#note(refusal, null, bytes);
+    const gone = this.#client.socket.destroyed;
+    if (gone) this.#close(this.#brokenBy('client_reset'), bytes);
+    else
+      this.#gate.record.end(this.#connection, { verdict: 'denied', reason: refusal, ...this.#ending(bytes) });
+    return { reason: refusal, connectionId: this.#connection.id, ...(code ? { code } : {}) };
+  }
+
+  #brokenBy(otherwise: EndReason): EndReason {
+    return this.#connection.stopped?.ending ?? (this.#idle ? 'idle' : otherwise);
+  }
+
+  #close(reason: EndReason, bytes: Bytes): void {
+    this.#gate.record.end(this.#connection, { verdict: this.#proof.verdict, reason, ...this.#ending(bytes) });
+  }
+
+  #ending({ bytesUp, bytesDown }: Bytes) {
+    return { ...this.#found, exchanges: 1, bytesUp, bytesDown };
+  }
+
+  #note(reason: Reason, status: number | null, { bytesUp, bytesDown }: Bytes): void {
+    const { openedAt, id } = this.#connection;
+    this.#gate.record.exchange({
+      id: makeId('exc'),
+      connectionId: id,
+      at: openedAt,
+      method: this.#request.head.method,
+      // Without its query, which may hold anything.
+      path: (this.#request.originHead.target.split('?', 1)[0] ?? '').slice(0, MAX_PATH_CHARS),
+      status,
+      reason,
+      credentials: [],
+      bytesUp,
+      bytesDown,
+      durationMs: this.#gate.now().getTime() - openedAt.getTime(),
+    });
+  }
+}
+
+interface Bytes {
+  readonly bytesUp: number;
+  readonly bytesDown: number;
+}
+
+/** The origin was reached, and gave no answer that could be passed on. */
+type Unheard = Unreached & { readonly bytesUp: number };
+
+/** Asked twice it does what it does once, and it has no body that is gone after the first time. */
+function isHarmless({ head, framing }: PlainRequest): boolean {
+  return framing.kind === 'none' && (head.method === 'GET' || head.method === 'HEAD');
+}
+
+const UNREADABLE: Stop = { refusal: 'facts_unavailable', ending: 'feed_lost' };
+const MAX_PATH_CHARS = 1024;
