@@ -1,6 +1,7 @@
 /**
- * The record of exchanges: one row for each request that was read (inside an interception, or plain), written behind its connection's row. It
- * names the credentials that were put on, never a value; the path without its query, which may hold anything.
+ * The record of exchanges: one row for each request that was read, inside an interception or plain, written behind its
+ * connection's row. It names the credentials that were put on, never a value; the path without its query, which may
+ * hold anything.
  */
 import type { Queryable } from '../database/pool.ts';
 import type { Reason } from '../reasons.ts';
