@@ -4,7 +4,6 @@
  * exchange. No secret is ever put on: nothing here can read one.
  */
 import type { Allow } from '../core-lite/decision.ts';
-import { makeId } from '../core-lite/id.ts';
 import type { EndReason, Reason } from '../core-lite/reasons.ts';
 import { type ExchangeOutcome, relay, type Side } from './act/relay.ts';
 import { reset } from './act/reset.ts';
@@ -12,6 +11,7 @@ import { admit, CLIENT_LEFT, endUnreached, type Refused } from './admit.ts';
 import type { Connection, Stop } from './connection.ts';
 import { decidePlain } from './decide/connect.ts';
 import type { Gate } from './gate.ts';
+import { recordExchange } from './grant.ts';
 import { writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachPlain, type Unreached } from './reach.ts';
@@ -159,20 +159,16 @@ class Plain {
   }
 
   #note(reason: Reason, status: number | null, { bytesUp, bytesDown }: Bytes): void {
-    const { openedAt, id } = this.#connection;
-    this.#gate.record.exchange({
-      id: makeId('exc'),
-      connectionId: id,
-      at: openedAt,
-      method: this.#request.head.method,
-      // Without its query, which may hold anything.
-      path: (this.#request.originHead.target.split('?', 1)[0] ?? '').slice(0, MAX_PATH_CHARS),
-      status,
+    const { head, originHead } = this.#request;
+    recordExchange(this.#gate, this.#connection, {
+      method: head.method,
+      target: originHead.target,
+      at: this.#connection.openedAt,
       reason,
-      credentials: [],
+      status,
+      secrets: [],
       bytesUp,
       bytesDown,
-      durationMs: this.#gate.now().getTime() - openedAt.getTime(),
     });
   }
 }
@@ -191,4 +187,3 @@ function isHarmless({ head, framing }: PlainRequest): boolean {
 }
 
 const UNREADABLE: Stop = { refusal: 'facts_unavailable', ending: 'feed_lost' };
-const MAX_PATH_CHARS = 1024;
