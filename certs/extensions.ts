@@ -4,6 +4,7 @@
  * and `leaf.ts`.
  */
 import { createHash } from 'node:crypto';
+import { addressBytes } from './address-bytes.ts';
 import * as der from './der.ts';
 
 /** A CA that may sign leaves but no further CA. */
@@ -31,10 +32,13 @@ export function serverAuthentication(): der.Der {
   return extension(EXTENDED_KEY_USAGE, der.sequence(der.objectIdentifier(SERVER_AUTH)));
 }
 
-/** The one DNS name of the certificate. Critical when the subject is empty (RFC 5280, 4.2.1.6). */
-export function subjectAlternativeName(dnsName: string, criticality?: 'critical'): der.Der {
-  const name = der.implicit(2, Buffer.from(dnsName, 'latin1'));
-  return extension(SUBJECT_ALTERNATIVE_NAME, der.sequence(name), criticality);
+/** The DNS names and IP addresses of the certificate. Critical when the subject is empty (RFC 5280, 4.2.1.6). */
+export function subjectAlternativeName(names: readonly string[], criticality?: 'critical'): der.Der {
+  const general = names.map((name) => {
+    const address = addressBytes(name);
+    return address ? der.implicit(7, address) : der.implicit(2, Buffer.from(name, 'latin1'));
+  });
+  return extension(SUBJECT_ALTERNATIVE_NAME, der.sequence(...general), criticality);
 }
 
 export function subjectKeyIdentifier(identifier: Buffer): der.Der {

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { createSecureContext, type SecureContext, type TlsOptions } from 'node:tls';
 import type { Authority } from './authority.ts';
-import { issueLeaf } from './leaf.ts';
+import { issueLeaf, issueListenerLeaf, type Leaf } from './leaf.ts';
 
 export type LeafCacheOptions = {
   /** Contexts kept at once, 1 or more. Default 1024. */
@@ -19,6 +19,7 @@ export class LeafCache {
   readonly #maxLeaves: number;
   readonly #ticketKeys: Buffer;
   #authority: Authority;
+  #listenerLeaf: Leaf | null = null;
   /** In the order of use, the least recent first. */
   readonly #entries = new Map<string, Entry>();
 
@@ -56,6 +57,14 @@ export class LeafCache {
     return entry.context;
   }
 
+  /** The leaf of our own listener: the same one until its last day, or until the CA is another. Throws as `issueListenerLeaf`. */
+  listenerLeaf(names: readonly string[], now: Date): Leaf {
+    const known = this.#listenerLeaf;
+    if (known !== null && this.#isFresh(datesOf(known), now.getTime())) return known;
+    this.#listenerLeaf = issueListenerLeaf(this.#authority, names, now);
+    return this.#listenerLeaf;
+  }
+
   /** Takes another generation of the CA. All leaves of the one before are dropped in the same step. */
   replaceAuthority(authority: Authority): void {
     this.#authority = authority;
@@ -63,6 +72,7 @@ export class LeafCache {
   }
 
   clear(): void {
+    this.#listenerLeaf = null;
     this.#entries.clear();
   }
 
@@ -73,10 +83,10 @@ export class LeafCache {
       cert: leaf.certificatePem,
       key: leaf.keyPem,
     });
-    return { context, notBeforeMs: leaf.notBefore.getTime(), notAfterMs: leaf.notAfter.getTime() };
+    return { context, ...datesOf(leaf) };
   }
 
-  #isFresh(entry: Entry, nowMs: number): boolean {
+  #isFresh(entry: Dates, nowMs: number): boolean {
     // On the CA's last day no new leaf would live longer than the one at hand.
     const lastsAsLongAsCa = entry.notAfterMs >= this.#authority.notAfter.getTime();
     const neededMs = lastsAsLongAsCa ? 0 : RENEWAL_MS;
@@ -106,7 +116,12 @@ const PROTOCOL = {
 
 type ServerOptions = Readonly<typeof PROTOCOL & { ticketKeys: Buffer }>;
 
-type Entry = { readonly context: SecureContext; readonly notBeforeMs: number; readonly notAfterMs: number };
+type Dates = { readonly notBeforeMs: number; readonly notAfterMs: number };
+type Entry = Dates & { readonly context: SecureContext };
+
+function datesOf({ notBefore, notAfter }: Leaf): Dates {
+  return { notBeforeMs: notBefore.getTime(), notAfterMs: notAfter.getTime() };
+}
 
 const RENEWAL_MS = 24 * 3_600_000;
 const TICKET_KEY_BYTES = 48;

@@ -1,8 +1,9 @@
 /**
  * A leaf: the certificate that egress shows, in place of the origin's, for one bound host inside an
- * interception. It names that host only. It is never for a wildcard or an address, is never a CA, and never
- * outlives its CA.
+ * interception. It names that host only, never a wildcard or an address. Egress's own listener has one too, for
+ * all names and addresses of its own. None is a CA, and none outlives its CA.
  */
+import { addressBytes } from './address-bytes.ts';
 import type { Authority } from './authority.ts';
 import { distinguishedName, wholeSeconds } from './certificate.ts';
 import type { Der } from './der.ts';
@@ -16,16 +17,32 @@ import { writeCertificatePem } from './pem.ts';
  */
 export function issueLeaf(authority: Authority, host: string, now: Date): Leaf {
   if (!isDnsName(host)) throw new Error('a leaf is for one lower-case DNS name: no pattern, no address');
+  return issue(authority, host, [host], now);
+}
+
+/**
+ * Issues the leaf of a listener of ours, for each of its `names`: lower-case DNS names and IP addresses, the first DNS
+ * name being its subject. Valid as `issueLeaf` says; throws as it does.
+ */
+export function issueListenerLeaf(authority: Authority, names: readonly string[], now: Date): Leaf {
+  const hosts = names.filter((name) => addressBytes(name) === null);
+  const [subject] = hosts;
+  if (subject === undefined || !hosts.every(isDnsName))
+    throw new Error('a listener has DNS names and addresses');
+  return issue(authority, subject, names, now);
+}
+
+function issue(authority: Authority, subject: string, names: readonly string[], now: Date): Leaf {
   const { notBefore, notAfter } = decideValidity(authority, now.getTime());
   const certificate = authority.sign({
-    subject: nameSubject(host),
+    subject: nameSubject(subject),
     notBefore,
     notAfter,
     extensions: [
       LEAF_CONSTRAINTS,
       LEAF_KEY_USAGE,
       SERVER_AUTHENTICATION,
-      nameAlternative(host),
+      extensions.subjectAlternativeName(names, fitsCommonName(subject) ? undefined : 'critical'),
       authority.leafKey.keyIdentifierExtension,
       authority.keyIdentifierExtension,
     ],
@@ -68,10 +85,6 @@ function nameSubject(host: string): Der {
   return fitsCommonName(host) ? distinguishedName({ commonName: host }) : distinguishedName({});
 }
 
-function nameAlternative(host: string): Der {
-  return extensions.subjectAlternativeName(host, fitsCommonName(host) ? undefined : 'critical');
-}
-
 /** X.520 allows a common name 64 characters. A longer host stands in the alternative name only. */
 function fitsCommonName(host: string): boolean {
   return host.length <= 64;
@@ -82,7 +95,7 @@ function isDnsName(host: string): boolean {
   return host.length <= 253 && DNS_NAME.test(host) && !ADDRESS_LIKE_END.test(host);
 }
 
-// As a type only: `issueLeaf` alone makes one.
+// As a type only: this file alone makes one.
 export type { Leaf };
 
 const LABEL = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?';

@@ -15,6 +15,7 @@ import {
   listen,
   nat64Prefixes,
   openNetworks,
+  ownNames,
   path,
   postgresUrl,
   secret,
@@ -87,6 +88,24 @@ const SETTINGS = {
     'core’s health and metrics',
   ),
   egressListen: preset('SALLYPORT_EGRESS_LISTEN', listen, '127.0.0.1:4200', 'the proxy that pods reach'),
+  egressTlsListen: preset(
+    'SALLYPORT_EGRESS_TLS_LISTEN',
+    listen,
+    '127.0.0.1:4201',
+    'the same proxy in TLS, for HTTPS_PROXY=https://…',
+  ),
+  egressTlsNames: preset(
+    'SALLYPORT_EGRESS_TLS_NAMES',
+    ownNames,
+    '',
+    'names and addresses that its certificate is for besides localhost and its listen address, a list',
+  ),
+  egressTlsCert: optional(
+    'SALLYPORT_EGRESS_TLS_CERT',
+    path,
+    'its certificate, a PEM file with its chain, read again when it changes; one of the egress CA without it',
+  ),
+  egressTlsKey: optional('SALLYPORT_EGRESS_TLS_KEY', path, 'the private key of that certificate, a PEM file'),
   egressObserveListen: preset(
     'SALLYPORT_EGRESS_OBSERVE_LISTEN',
     listen,
@@ -197,6 +216,9 @@ export function readConfig(variables: NodeJS.ProcessEnv): Config {
   for (const [one, other] of ONE_OF_TWO) {
     if (variables[one] && variables[other]) faults.push(`${one} and ${other} are both set`);
   }
+  for (const [one, other] of BOTH_OR_NONE) {
+    if (Boolean(variables[one]) !== Boolean(variables[other])) faults.push(`${one} and ${other} go together`);
+  }
   if (faults.length > 0) throw new Fault('config_invalid', faults.join('; '));
   // Each key was filled by its own setting's parser, or may be unset by its type.
   return values as unknown as Config;
@@ -236,3 +258,4 @@ const ONE_OF_TWO = [
   ['SALLYPORT_MASTER_KEY_PREVIOUS', 'SALLYPORT_MASTER_KEY_PREVIOUS_FILE'],
   ['SALLYPORT_ADMIN_KEY', 'SALLYPORT_ADMIN_KEY_FILE'],
 ] as const;
+const BOTH_OR_NONE = [['SALLYPORT_EGRESS_TLS_CERT', 'SALLYPORT_EGRESS_TLS_KEY']] as const;

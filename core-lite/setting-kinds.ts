@@ -97,6 +97,18 @@ export const hostNames: Kind<readonly string[]> = {
   },
 };
 
+export const ownNames: Kind<readonly string[]> = {
+  type: 'list of host names and addresses',
+  secret: false,
+  parse: (value) => {
+    const names = value.split(',').flatMap((entry) => entry.trim() || []);
+    const wrong = names.find((name) => !isHostName(name) && isIP(name) === 0);
+    return wrong === undefined
+      ? { value: names }
+      : { fault: `has ${JSON.stringify(wrong)}, which is no host name and no address` };
+  },
+};
+
 /** As `node:dns` takes it: an address, or with a port `1.2.3.4:53` and `[::1]:53`. */
 function isDnsServer(text: string): boolean {
   if (isIP(text) !== 0) return true;

@@ -29,12 +29,12 @@ interface Closable {
  * @param serve builds the parts and listens; the service that it gives is closed once, before the parts
  * Rejects with the Fault that keeps it from starting; then nothing is left open.
  */
-export async function startService(
+export async function startService<Made extends Service>(
   config: Config,
   log: Logger,
   role: Role,
-  serve: (base: Base) => Promise<Service>,
-): Promise<Service> {
+  serve: (base: Base) => Promise<Made>,
+): Promise<Made> {
   const url = config.databaseUrl;
   if (!url) throw new Fault('config_invalid', 'DATABASE_URL is not set');
   const database = openDatabase(url, role, { max: config.databaseConnections });
@@ -45,9 +45,9 @@ export async function startService(
   };
   try {
     await checkSchema(database);
-    const { address, close } = await serve({ config, log, url, database, hold });
+    const made = await serve({ config, log, url, database, hold });
     let closing: Promise<void> | undefined;
-    return { address, close: () => (closing ??= close().finally(() => closeAll(parts, log))) };
+    return { ...made, close: () => (closing ??= made.close().finally(() => closeAll(parts, log))) };
   } catch (error) {
     await closeAll(parts, log);
     throw error;

@@ -3,6 +3,7 @@
  * lenient parser drops blanks and joins lines before anyone can refuse them. Nothing is decided here.
  */
 import { createServer, type Server, type Socket } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
 import { boundAddress, translateListenError } from '../core-lite/service.ts';
 import type { ListenAddress } from '../core-lite/setting-kinds.ts';
 import { Client, type Handlers } from './client.ts';
@@ -11,15 +12,20 @@ export class Listener {
   readonly #server: Server;
   readonly #handlers: Handlers;
   readonly #clients = new Map<Socket, Client>();
+  /** Under a TLS server: the sockets below, also those whose TLS has come to be. */
+  readonly #raw = new Set<Socket>();
   readonly #failed: (error: Error) => void;
   readonly #sweep: NodeJS.Timeout;
 
-  /** @param failed told when a client could not be accepted; the next ones are */
-  constructor(handlers: Handlers, failed: (error: Error) => void) {
+  /**
+   * @param failed told when a client could not be accepted; the next ones are
+   * @param tls a server that ends TLS before a client is heard
+   */
+  constructor(handlers: Handlers, failed: (error: Error) => void, tls?: TlsServer) {
     this.#handlers = handlers;
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
-      this.#accept(socket),
-    );
+    this.#server = tls ?? createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true });
+    this.#server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => this.#accept(socket));
+    if (tls) tls.on('connection', (socket) => this.#await(socket));
     this.#failed = failed;
     this.#sweep = setInterval(() => this.#expire(), SWEEP_MS);
     this.#sweep.unref();
@@ -49,8 +55,14 @@ export class Listener {
   async close(): Promise<void> {
     clearInterval(this.#sweep);
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#clients.keys()) socket.destroy();
+    for (const socket of [...this.#clients.keys(), ...this.#raw]) socket.destroy();
     await closed;
+  }
+
+  /** Its TLS may never come to be. */
+  #await(socket: Socket): void {
+    this.#raw.add(socket);
+    socket.on('close', () => this.#raw.delete(socket));
   }
 
   #accept(socket: Socket): void {

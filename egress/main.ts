@@ -12,6 +12,7 @@ import { ExchangeLog } from '../core-lite/record/exchange-log.ts';
 import { reportLosses } from '../core-lite/record/losses.ts';
 import { RefusalCounts } from '../core-lite/record/refusal-counts.ts';
 import { type Service, translateListenError } from '../core-lite/service.ts';
+import type { ListenAddress } from '../core-lite/setting-kinds.ts';
 import { type Base, emptied, startService } from '../core-lite/start-service.ts';
 import { openClassKey } from '../core-lite/vault/class-keys.ts';
 import { SecretReader } from '../core-lite/vault/secret-reader.ts';
@@ -26,17 +27,23 @@ import { handleConnect } from './handle-connect.ts';
 import { handlePlain, type PlainArrival } from './handle-plain.ts';
 import { SessionPool } from './http2/session-pool.ts';
 import { Listener } from './listen.ts';
+import { ListenerTls } from './listener-tls.ts';
 import { makeMetrics } from './metrics.ts';
 import { OriginPool } from './origin-pool.ts';
 import { Recorder } from './record.ts';
 import { Registry } from './registry.ts';
 
+export interface EgressService extends Service {
+  /** Where it listens in TLS. */
+  readonly tlsAddress: ListenAddress;
+}
+
 /** Rejects with the Fault that keeps it from starting; then nothing is left open. */
-export function startEgress(config: Config, log: Logger): Promise<Service> {
+export function startEgress(config: Config, log: Logger): Promise<EgressService> {
   return startService(config, log, 'sallyport_egress', serve);
 }
 
-async function serve({ config, log, url, database, hold }: Base): Promise<Service> {
+async function serve({ config, log, url, database, hold }: Base): Promise<EgressService> {
   const replica = makeId('rep');
   const now = (): Date => new Date();
   const metrics = makeMetrics(
@@ -77,29 +84,31 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
     throw translateListenError(error, config.egressObserveListen);
   });
   const listener = hold(makeListener(gate));
+  const tls = hold(await ListenerTls.open(config, leaves, log, now));
+  const tlsListener = hold(makeListener(gate, tls));
+  const tlsAddress = await tlsListener.listen(config.egressTlsListen);
   const address = await listener.listen(config.egressListen);
-  log.info({ address, replica }, 'egress is ready');
-  return { address, close: () => shutDown(listener, registry, config.drain) };
+  log.info({ address, tlsAddress, replica }, 'egress is ready');
+  return { address, tlsAddress, close: () => shutDown([listener, tlsListener], registry, config.drain) };
 }
 
-function makeListener(gate: Gate): Listener {
+function makeListener(gate: Gate, tls?: ListenerTls): Listener {
   const handlers = {
     connect: (arrival: Arrival) => handleConnect(gate, arrival),
     plain: (arrival: PlainArrival) => handlePlain(gate, arrival),
     refused: (source: string, reason: RefusalReason) => gate.record.count(source, null, reason),
   };
-  return new Listener(handlers, (error) =>
-    gate.logger.error({ err: error }, 'a client could not be accepted'),
-  );
+  const failed = (error: Error) => gate.logger.error({ err: error }, 'a client could not be accepted');
+  return new Listener(handlers, failed, tls?.server);
 }
 
 /** No new connections, then a while for the open ones, then all are ended, recorded and let go. */
-async function shutDown(listener: Listener, registry: Registry, drainMs: number): Promise<void> {
-  listener.drain();
+async function shutDown(listeners: readonly Listener[], registry: Registry, drainMs: number): Promise<void> {
+  for (const listener of listeners) listener.drain();
   await emptied(registry, drainMs);
   registry.stopAll(SHUT_DOWN);
   await emptied(registry, LAST_WAIT_MS);
-  await listener.close();
+  for (const listener of listeners) await listener.close();
 }
 
 const SHUT_DOWN: Stop = { refusal: 'shutting_down', ending: 'shutting_down' };

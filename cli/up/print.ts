@@ -24,7 +24,7 @@ export function describeReady({ files, addresses, demo, seconds }: Ready): reado
   const at = (name: Listener) => formatAddress(reachable(addresses[name]));
   return [
     `Sallyport ${VERSION} is ready after ${seconds.toFixed(1)} s.`,
-    `- egress, the proxy   ${at('egress')}, health and metrics ${at('egressObserve')}`,
+    `- egress, the proxy   ${at('egress')}, in TLS ${at('egressTls')}, health and metrics ${at('egressObserve')}`,
     `- gates, for models   ${at('gates')}, health and metrics ${at('gatesObserve')}`,
     `- core, the admin API ${at('core')}, health and metrics ${at('coreObserve')}`,
     `- keys                ${files.home}: master.key (keep a copy of it), admin.key`,

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { EndReason } from '../../core-lite/reasons.ts';
+import { reset } from './reset.ts';
 
 export interface TunnelEnd {
   readonly reason: EndReason;
@@ -79,8 +80,8 @@ class Tunnel {
   /** Ends both sides where they stand: neither may take what it got for the whole. */
   #cut(why: EndReason): void {
     this.#reason ??= why;
-    this.#options.client.resetAndDestroy();
-    this.#options.origin.resetAndDestroy();
+    reset(this.#options.client);
+    reset(this.#options.origin);
   }
 
   #end(): void {
@@ -97,6 +98,6 @@ class Tunnel {
 /** What is on its way is written first; then the peer sees a reset. */
 function breakOff(socket: Socket): void {
   if (socket.destroyed) return;
-  if (socket.writableLength === 0 || socket.writableEnded) socket.resetAndDestroy();
-  else socket.write(Buffer.alloc(0), () => socket.resetAndDestroy());
+  if (socket.writableLength === 0 || socket.writableEnded) reset(socket);
+  else socket.write(Buffer.alloc(0), () => reset(socket));
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { makeAuthority, openAuthority } from '../../certs/authority.ts';
-import { issueLeaf } from '../../certs/leaf.ts';
+import { issueLeaf, issueListenerLeaf } from '../../certs/leaf.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -134,3 +134,21 @@ function longHost(length: number): string {
   if (characters.at(-1) === '.') characters[length - 1] = 'a';
   return characters.join('');
 }
+
+test('the leaf of a listener names all its names and addresses', () => {
+  const names = ['127.0.0.1', 'localhost', 'egress.example', '::1', '2001:db8::8:0:1', '::ffff:10.0.0.1'];
+  const certificate = new X509Certificate(issueListenerLeaf(AUTHORITY, names, NOW).certificatePem);
+  expect(certificate.subject).toBe('CN=localhost');
+  for (const name of ['localhost', 'egress.example']) expect(certificate.checkHost(name)).toBe(name);
+  for (const name of names.filter((each) => /[.:]\d/.test(each) || each === '::1'))
+    expect(certificate.checkIP(name)).toBe(name);
+  expect(certificate.checkIP('127.0.0.2')).toBeUndefined();
+  expect(certificate.checkHost('x.localhost')).toBeUndefined();
+});
+
+test.each([[['127.0.0.1']], [[]], [['localhost', '*.a.example']], [['UPPER.example']]])(
+  'a listener of %j gets none',
+  (names) => {
+    expect(() => issueListenerLeaf(AUTHORITY, names, NOW)).toThrow('DNS names and addresses');
+  },
+);

@@ -17,6 +17,10 @@ const SETTINGS: readonly (readonly [name: string, text: string, key: string, val
   ['SALLYPORT_CORE_LISTEN', '[::1]:1', 'coreListen', { host: '::1', port: 1 }],
   ['SALLYPORT_CORE_OBSERVE_LISTEN', 'localhost:2', 'coreObserveListen', { host: 'localhost', port: 2 }],
   ['SALLYPORT_EGRESS_LISTEN', '0.0.0.0:0', 'egressListen', { host: '0.0.0.0', port: 0 }],
+  ['SALLYPORT_EGRESS_TLS_LISTEN', '0.0.0.0:0', 'egressTlsListen', { host: '0.0.0.0', port: 0 }],
+  ['SALLYPORT_EGRESS_TLS_NAMES', 'a.test, 10.0.0.1,::1', 'egressTlsNames', ['a.test', '10.0.0.1', '::1']],
+  ['SALLYPORT_EGRESS_TLS_CERT', '/tls.pem', 'egressTlsCert', '/tls.pem'],
+  ['SALLYPORT_EGRESS_TLS_KEY', '/tls.key', 'egressTlsKey', '/tls.key'],
   [
     'SALLYPORT_EGRESS_OBSERVE_LISTEN',
     '127.0.0.1:65535',
@@ -51,6 +55,12 @@ const SETTINGS: readonly (readonly [name: string, text: string, key: string, val
   ['SALLYPORT_ADMIN_KEY_FILE', '/a', 'adminKeyFile', '/a'],
 ];
 
+/** What a setting cannot be without. */
+const TOGETHER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  SALLYPORT_EGRESS_TLS_CERT: { SALLYPORT_EGRESS_TLS_KEY: '/tls.key' },
+  SALLYPORT_EGRESS_TLS_KEY: { SALLYPORT_EGRESS_TLS_CERT: '/tls.pem' },
+};
+
 describe('every setting', () => {
   it('is in this table', () => {
     expect(
@@ -61,7 +71,8 @@ describe('every setting', () => {
   });
 
   it.each(SETTINGS)('%s=%s', (name, text, key, value) => {
-    const read: unknown = (readConfig({ [name]: text }) as Record<string, unknown>)[key];
+    const given = { ...TOGETHER[name], [name]: text };
+    const read: unknown = (readConfig(given) as Record<string, unknown>)[key];
     expect(read instanceof Secret ? read.reveal() : read).toEqual(value);
   });
 
@@ -205,6 +216,14 @@ describe('faults', () => {
       );
     },
   );
+
+  it.each([
+    { SALLYPORT_EGRESS_TLS_CERT: '/tls.pem' },
+    { SALLYPORT_EGRESS_TLS_KEY: '/tls.key' },
+    { SALLYPORT_EGRESS_TLS_KEY: '/tls.key', SALLYPORT_EGRESS_TLS_CERT: '' },
+  ])('half of a certificate: %j', (given) => {
+    expect(faultsOf(given)).toContain('SALLYPORT_EGRESS_TLS_CERT and SALLYPORT_EGRESS_TLS_KEY go together');
+  });
 
   it.each([
     ['SALLYPORT_OPENNETWORKS', 'did you mean SALLYPORT_OPEN_NETWORKS?'],

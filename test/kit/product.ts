@@ -104,6 +104,7 @@ async function chooseAddresses() {
     SALLYPORT_GATES_LISTEN: await free(),
     SALLYPORT_GATES_OBSERVE_LISTEN: await free(),
     SALLYPORT_EGRESS_LISTEN: await free(),
+    SALLYPORT_EGRESS_TLS_LISTEN: await free(),
     SALLYPORT_EGRESS_OBSERVE_LISTEN: await free(),
   };
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type Database, openDatabase } from '../../core-lite/database/pool.ts';
 import type { ConnectionRecord, RefusalCountRecord } from '../../core-lite/record/connection-reader.ts';
 import { Secret } from '../../core-lite/secret.ts';
-import type { Service } from '../../core-lite/service.ts';
+import type { EgressService } from '../../egress/main.ts';
 import { connectHead, connectTo, type Peer } from './client.ts';
 import { type DnsServer, type DnsTable, startDnsServer } from './dns-server.ts';
 import { startWorld, type World } from './world.ts';
@@ -24,7 +24,7 @@ export interface GateOptions {
 
 export interface TestGate {
   readonly world: World;
-  readonly egress: Service;
+  readonly egress: EgressService;
   readonly dns: DnsServer;
   /** Acts as the database's owner. */
   readonly owner: Database;

@@ -10,7 +10,7 @@ import { type Logger, openLog } from '../../core-lite/log.ts';
 import { startCore } from '../../core-lite/main.ts';
 import { Secret } from '../../core-lite/secret.ts';
 import type { Service } from '../../core-lite/service.ts';
-import { startEgress } from '../../egress/main.ts';
+import { type EgressService, startEgress } from '../../egress/main.ts';
 import { startGates } from '../../gates/main.ts';
 import { createDatabase, type TestDatabase } from './postgres.ts';
 
@@ -27,7 +27,7 @@ export interface World {
   /** An egress token for an environment. */
   token(environment: string): Promise<string>;
   /** One more egress replica, with these settings on top. */
-  egress(settings?: Readonly<Record<string, string>>): Promise<Service>;
+  egress(settings?: Readonly<Record<string, string>>): Promise<EgressService>;
   /** One more replica of the gates, with these settings on top. */
   gates(settings?: Readonly<Record<string, string>>): Promise<Service>;
   close(): Promise<void>;
@@ -108,6 +108,7 @@ const SETTINGS = {
   SALLYPORT_CORE_LISTEN: '127.0.0.1:0',
   SALLYPORT_CORE_OBSERVE_LISTEN: '127.0.0.1:0',
   SALLYPORT_EGRESS_LISTEN: '127.0.0.1:0',
+  SALLYPORT_EGRESS_TLS_LISTEN: '127.0.0.1:0',
   SALLYPORT_EGRESS_OBSERVE_LISTEN: '127.0.0.1:0',
   SALLYPORT_GATES_LISTEN: '127.0.0.1:0',
   SALLYPORT_GATES_OBSERVE_LISTEN: '127.0.0.1:0',
