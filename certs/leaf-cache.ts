@@ -3,7 +3,7 @@
  * dropped first. Also everything else that their TLS server must be given. It never serves a leaf of a CA
  * that was replaced, nor one about to end, and it offers no cipher without authenticated encryption.
  */
-import { randomBytes } from 'node:crypto';
+import { constants, randomBytes } from 'node:crypto';
 import { createSecureContext, type SecureContext, type TlsOptions } from 'node:tls';
 import type { Authority } from './authority.ts';
 import { issueLeaf, issueListenerLeaf, type Leaf } from './leaf.ts';
@@ -110,6 +110,8 @@ const PROTOCOL = {
     'ECDHE-ECDSA-AES256-GCM-SHA384',
     'ECDHE-ECDSA-CHACHA20-POLY1305',
   ].join(':'),
+  // Of TLS 1.2. Node's own `disableRenegotiation` reports an error and renegotiates all the same.
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   // Node derives it from the command line by default, so that processes started otherwise would not resume.
   sessionIdContext: 'sallyport-egress',
 } as const satisfies TlsOptions;

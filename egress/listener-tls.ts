@@ -3,7 +3,7 @@
  * looked at again every few seconds, so that a renewed file or another CA needs no restart. What cannot be used is
  * said once, and the one before goes on; connections that are open keep what they began with.
  */
-import { createHash } from 'node:crypto';
+import { constants, createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, createServer, type Server, type TlsOptions } from 'node:tls';
 import type { LeafCache } from '../certs/leaf-cache.ts';
@@ -39,8 +39,6 @@ export class ListenerTls {
       noDelay: true,
       keepAlive: true,
     });
-    // TLS 1.2 clients could otherwise ask for endless handshakes.
-    this.server.on('secureConnection', (socket) => socket.disableRenegotiation());
     this.#timer = setInterval(() => void this.#look(), LOOK_MS);
     this.#timer.unref();
   }
@@ -137,6 +135,8 @@ const PROTOCOL = {
     'ECDHE-ECDSA-CHACHA20-POLY1305',
     'ECDHE-RSA-CHACHA20-POLY1305',
   ].join(':'),
+  // Node's own `disableRenegotiation` reports an error and renegotiates all the same.
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   sessionIdContext: 'sallyport-listener',
 } as const satisfies TlsOptions;
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];

@@ -21,6 +21,18 @@ describe('the contexts', () => {
     expect(cache.size).toBe(2);
   });
 
+  test('the leaf of our own listener is the same until its last day, or until the CA is another', () => {
+    const cache = new LeafCache(AUTHORITY);
+    const leafAt = (days: number) =>
+      cache.listenerLeaf(['localhost'], new Date(NOW.getTime() + days * DAY_MS));
+    const leaf = leafAt(0);
+    expect(leafAt(3.9)).toBe(leaf);
+    const next = leafAt(4.1);
+    expect(next.notAfter.getTime()).toBeGreaterThan(leaf.notAfter.getTime());
+    cache.replaceAuthority(openAuthority(makeAuthority({ name: 'egress 2', now: NOW })));
+    expect(leafAt(4.1)).not.toBe(next);
+  });
+
   test('the least recently used is dropped when the bound is passed', () => {
     const cache = new LeafCache(AUTHORITY, { maxLeaves: 2 });
     const [first, second] = [cache.contextFor('a.example', NOW), cache.contextFor('b.example', NOW)];

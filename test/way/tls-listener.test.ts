@@ -1,7 +1,6 @@
 /** The proxy in TLS (`HTTPS_PROXY=https://…`): whatever goes through the plain listener goes through it. */
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -135,10 +134,9 @@ describe('the certificate', () => {
   });
 
   it('cannot be asked for twice on one connection', async () => {
-    const { socket } = await enter({ maxVersion: 'TLSv1.2' });
-    const closed = once(socket, 'close');
-    (socket as TLSSocket).renegotiate({ rejectUnauthorized: false }, () => {});
-    await closed;
+    const client = await enter({ maxVersion: 'TLSv1.2' });
+    (client.socket as TLSSocket).renegotiate({ rejectUnauthorized: false }, () => {});
+    await expect(client.ending()).rejects.toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' });
   });
 });
 
@@ -172,6 +170,16 @@ describe('through it', () => {
     expect((await origin.answer()).text).toContain(`Bearer ${SECRET}\r\n`);
     origin.send(OK);
     expect((await inner.answer()).body).toBe('hi');
+  });
+
+  it('an interception renegotiates nothing either', async () => {
+    const outer = await tunnelTo(`${BOUND}:${bound.port}`);
+    const inner = new Peer(
+      await secure({ socket: outer.detach(), servername: BOUND, maxVersion: 'TLSv1.2' }),
+    );
+    open.push(inner);
+    (inner.socket as TLSSocket).renegotiate({ rejectUnauthorized: false }, () => {});
+    await expect(inner.ending()).rejects.toMatchObject({ code: 'ERR_SSL_NO_RENEGOTIATION' });
   });
 
   it('a 407 may be followed by another try, and a refusal ends it', async () => {
