@@ -3,15 +3,18 @@
  * that one that fails hides no other.
  */
 import { X509Certificate } from 'node:crypto';
-import { connect } from 'node:net';
+import { connect, isIP } from 'node:net';
 import type { Config } from '../core-lite/config.ts';
 import { checkSchema } from '../core-lite/database/migrate.ts';
 import type { Database } from '../core-lite/database/pool.ts';
 import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
+import { formatParentProxy } from '../core-lite/network/parent-proxy.ts';
 import { ResolveFailure } from '../core-lite/network/resolve.ts';
+import { REFUSALS } from '../core-lite/reasons.ts';
 import { formatAddress } from '../core-lite/service.ts';
 import { KEY_CLASSES, openClassKey } from '../core-lite/vault/class-keys.ts';
+import { Parent } from '../egress/parent/parent.ts';
 import { openApi } from './api.ts';
 import type { Io } from './command.ts';
 import { CommandError } from './command-error.ts';
@@ -177,6 +180,23 @@ async function checkDns({ config, io }: Patient): Promise<string | Skipped> {
   return `${config.dnsServers.join(', ')} answers`;
 }
 
+/** With its login, since that is what is wrong most often; it is asked for a name that nobody has. */
+async function checkParent({ config, io }: Patient): Promise<string | Skipped> {
+  const { parentProxy: proxy } = config;
+  if (!proxy) return new Skipped('SALLYPORT_PARENT_PROXY is not set');
+  // Only the files that this parent needs: a broken one has a check of its own.
+  const resolver = await openResolver(isIP(proxy.host) ? { ...config, hostsFile: undefined } : config);
+  try {
+    const extraRoots = proxy.scheme === 'https' ? await loadExtraRoots(config.extraCa) : [];
+    const failure = await new Parent({ proxy, resolver, extraRoots }).check(io.signal);
+    if (!failure)
+      return `${formatParentProxy(proxy)} answers; it looks names up, so no address is judged here`;
+    throw new CommandError(`${formatParentProxy(proxy)}: ${failure.code}`, REFUSALS.parent_failed.remedy);
+  } finally {
+    resolver.close();
+  }
+}
+
 /** Tokens are judged by each machine's own clock. */
 async function checkClock({ database }: Patient): Promise<string | Skipped> {
   if (database instanceof Skipped) return database;
@@ -230,5 +250,6 @@ export const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['extra roots', checkExtraRoots],
   ['hosts file', checkHostsFile],
   ['dns', checkDns],
+  ['parent proxy', checkParent],
   ['clock', checkClock],
 ];

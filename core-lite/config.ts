@@ -16,6 +16,7 @@ import {
   nat64Prefixes,
   openNetworks,
   ownNames,
+  parentProxy,
   path,
   postgresUrl,
   secret,
@@ -146,6 +147,11 @@ const SETTINGS = {
     nat64Prefixes,
     '',
     'the network’s own NAT64 prefixes: addresses in them are judged by the IPv4 address inside',
+  ),
+  parentProxy: optional(
+    'SALLYPORT_PARENT_PROXY',
+    parentProxy,
+    'the http, https or socks5 proxy that egress goes out through: it looks names up, so no address is judged',
   ),
   extraCa: optional(
     'SALLYPORT_EXTRA_CA',

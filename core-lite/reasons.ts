@@ -129,6 +129,12 @@ export const REFUSALS = {
     text: 'the host could not be reached',
     remedy: 'check that the host serves this port; try again later',
   },
+  parent_failed: {
+    status: 502,
+    text: 'the parent proxy of the gate failed, or refused the host',
+    remedy:
+      'an operator should look at SALLYPORT_PARENT_PROXY: PARENT_AUTH is its login, PARENT_REFUSED its own policy, all else the way to it',
+  },
   origin_certificate: {
     status: 502,
     text: 'the certificate of the host could not be verified',

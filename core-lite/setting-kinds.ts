@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { isHostName } from './network/host-name.ts';
 import { type Nat64Prefix, parseNat64Prefixes } from './network/nat64.ts';
 import { type OpenNetwork, parseOpenNetworks } from './network/open-network.ts';
+import { type ParentProxy, parseParentProxy } from './network/parent-proxy.ts';
 import { Secret } from './secret.ts';
 
 /** Where a service listens. */
@@ -82,6 +83,15 @@ export const nat64Prefixes: Kind<readonly Nat64Prefix[]> = {
   parse: (value) => {
     const { prefixes, faults } = parseNat64Prefixes(value);
     return faults.length > 0 ? { fault: faults.join('; ') } : { value: prefixes };
+  },
+};
+
+export const parentProxy: Kind<ParentProxy> = {
+  type: 'proxy URL',
+  secret: true,
+  parse: (value) => {
+    const proxy = parseParentProxy(value);
+    return typeof proxy === 'string' ? { fault: proxy } : { value: proxy };
   },
 };
 

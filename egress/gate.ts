@@ -13,6 +13,7 @@ import type { Facts } from './facts.ts';
 import type { SessionPool } from './http2/session-pool.ts';
 import type { Metrics } from './metrics.ts';
 import type { OriginPool } from './origin-pool.ts';
+import type { Parent } from './parent/parent.ts';
 import type { Recorder } from './record.ts';
 import type { Registry } from './registry.ts';
 
@@ -29,6 +30,8 @@ export interface Gate {
   readonly originTls: OriginTls;
   readonly pool: OriginPool;
   readonly sessions: SessionPool;
+  /** The proxy that every origin is reached through; `null` where origins are dialled. */
+  readonly parent: Parent | null;
   readonly tunnelIdleMs: number;
   readonly metrics: Metrics;
   readonly logger: Logger;

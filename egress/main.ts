@@ -6,6 +6,8 @@ import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
 import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
+import { formatParentProxy } from '../core-lite/network/parent-proxy.ts';
+import type { Resolver } from '../core-lite/network/resolve.ts';
 import type { RefusalReason } from '../core-lite/reasons.ts';
 import { ConnectionLog } from '../core-lite/record/connection-log.ts';
 import { ExchangeLog } from '../core-lite/record/exchange-log.ts';
@@ -30,6 +32,7 @@ import { Listener } from './listen.ts';
 import { ListenerTls } from './listener-tls.ts';
 import { makeMetrics } from './metrics.ts';
 import { OriginPool } from './origin-pool.ts';
+import { Parent } from './parent/parent.ts';
 import { Recorder } from './record.ts';
 import { Registry } from './registry.ts';
 
@@ -60,6 +63,7 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Egress
   const seal = await openClassKey(database, config, 'egress');
   const leaves = await openLeaves(database, seal, feed, log);
   const registry = hold(new Registry({ feed, facts, graceMs: config.feedGrace, now: Date.now }));
+  const extraRoots = await loadExtraRoots(config.extraCa);
   const gate: Gate = {
     authenticator: new Authenticator(),
     facts,
@@ -70,9 +74,10 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Egress
     openNetworks: config.openNetworks,
     nat64Prefixes: config.nat64Prefixes,
     interceptor: new Interceptor(leaves, now),
-    originTls: new OriginTls(await loadExtraRoots(config.extraCa)),
+    originTls: new OriginTls(extraRoots),
     pool: hold(new OriginPool()),
     sessions: hold(new SessionPool()),
+    parent: openParent(config, resolver, extraRoots, log),
     tunnelIdleMs: config.tunnelIdle,
     metrics,
     logger: log,
@@ -100,6 +105,20 @@ function makeListener(gate: Gate, tls?: ListenerTls): Listener {
   };
   const failed = (error: Error) => gate.logger.error({ err: error }, 'a client could not be accepted');
   return new Listener(handlers, failed, tls?.server);
+}
+
+function openParent(
+  { parentProxy: proxy }: Config,
+  resolver: Resolver,
+  extraRoots: readonly string[],
+  log: Logger,
+): Parent | null {
+  if (!proxy) return null;
+  log.info(
+    { parent: formatParentProxy(proxy) },
+    'names are looked up by the parent proxy: no address is judged',
+  );
+  return new Parent({ proxy, resolver, extraRoots });
 }
 
 /** No new connections, then a while for the open ones, then all are ended, recorded and let go. */

@@ -6,16 +6,19 @@ import type { Socket } from 'node:net';
 import type { Address } from '../core-lite/network/address.ts';
 import { ByteReader } from './http1/byte-reader.ts';
 
+/** Where an origin was reached: at an address that was judged, or (`null`) wherever the parent proxy finds it. */
+export type Place = Address | null;
+
 export class OriginConnection {
   readonly socket: Socket;
   readonly reader: ByteReader;
-  readonly address: Address;
+  readonly address: Place;
   /** Everything but the address that it may be used again for. */
   readonly scope: string;
   /** Whether an exchange went over it before: then it may die just as it is used again. */
   used = false;
 
-  constructor(socket: Socket, address: Address, scope: string) {
+  constructor(socket: Socket, address: Place, scope: string) {
     this.socket = socket;
     this.reader = new ByteReader(socket);
     this.address = address;
@@ -38,12 +41,12 @@ export class OriginPool {
   readonly #idle = new Map<string, Idle[]>();
   #size = 0;
 
-  /** A kept connection of this scope to one of these addresses, or `null`. */
-  take(scope: string, addresses: readonly Address[]): OriginConnection | null {
+  /** A kept connection of this scope to one of these places, or `null`. */
+  take(scope: string, places: readonly Place[]): OriginConnection | null {
     const held = this.#idle.get(scope) ?? [];
     for (let i = held.length - 1; i >= 0; i--) {
       const { connection } = held[i] as Idle;
-      if (!addresses.some((address) => address.text === connection.address.text)) continue;
+      if (!places.some((place) => place?.text === connection.address?.text)) continue;
       this.#forget(scope, held, i);
       if (connection.fit) return connection;
       connection.socket.destroy();

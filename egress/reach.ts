@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import type { Allow } from '../core-lite/decision.ts';
 import type { Address } from '../core-lite/network/address.ts';
 import { decideAddresses } from '../core-lite/network/decide-address.ts';
+import { isInsideName } from '../core-lite/network/host-name.ts';
 import { matchesBinding } from '../core-lite/network/host-pattern.ts';
 import { ResolveFailure } from '../core-lite/network/resolve.ts';
 import { formatTarget } from '../core-lite/network/target.ts';
@@ -16,7 +17,9 @@ import type { Offer } from './act/secure-origin.ts';
 import type { Connection, Stop } from './connection.ts';
 import type { Gate } from './gate.ts';
 import { OriginSession } from './http2/origin-session.ts';
-import { OriginConnection } from './origin-pool.ts';
+import { OriginConnection, type Place } from './origin-pool.ts';
+import { ParentFailure } from './parent/failure.ts';
+import type { Parent } from './parent/parent.ts';
 
 /** What was found on the way, for the record, however far it went. */
 export interface Found {
@@ -24,11 +27,17 @@ export interface Found {
   address: Address | null;
 }
 
+/** A connection, and where it leads. */
+interface Reached {
+  readonly socket: Socket;
+  readonly address: Place;
+}
+
 /** Why the origin was not reached. */
 export interface Unreached {
   readonly refusal: RefusalReason;
   readonly ending?: EndReason;
-  /** A code from the verifier of certificates. */
+  /** A code that says more: from the verifier of certificates, or of the parent proxy. */
   readonly code?: string;
 }
 
@@ -38,7 +47,7 @@ export async function reachOrigin(
   connection: Connection,
   proof: Allow,
   found: Found,
-): Promise<{ readonly socket: Socket; readonly address: Address } | Unreached> {
+): Promise<Reached | Unreached> {
   const allowed = await allowedAddresses(gate, connection, found);
   return 'refusal' in allowed ? allowed : dialAllowed(gate, connection, proof, allowed, found);
 }
@@ -151,7 +160,7 @@ function keep<Kept extends SecuredOrigin>(kept: Kept, found: Found): Kept {
 
 interface Way {
   readonly scope: string;
-  readonly allowed: readonly Address[];
+  readonly allowed: readonly Place[];
   readonly found: Found;
 }
 
@@ -182,13 +191,15 @@ async function allowedAddresses(
   gate: Gate,
   connection: Connection,
   found: Found,
-): Promise<readonly Address[] | Unreached> {
+): Promise<readonly Place[] | Unreached> {
   const early = await recheck(gate, connection);
   if (early) return early;
+  const { target } = connection;
+  // The parent looks the name up, so only what the name itself says can be judged.
+  if (gate.parent) return isInsideName(target.host) ? { refusal: 'address_refused' } : [null];
   const addresses = await resolve(gate, connection);
   if (!addresses) return connection.stopped ?? { refusal: 'resolve_failed' };
   found.addresses = addresses;
-  const { target } = connection;
   const { openNetworks, nat64Prefixes } = gate;
   const { allowed } = decideAddresses({ target, addresses, openNetworks, nat64Prefixes });
   return allowed.length > 0 ? allowed : { refusal: 'address_refused' };
@@ -198,16 +209,36 @@ async function dialAllowed(
   gate: Gate,
   connection: Connection,
   proof: Allow,
-  allowed: readonly Address[],
+  allowed: readonly Place[],
   found: Found,
-): Promise<{ readonly socket: Socket; readonly address: Address } | Unreached> {
-  const dialled = await dial(proof, allowed, connection.target.port, connection.signal);
-  if (!dialled) return connection.stopped ?? { refusal: 'connect_failed' };
-  found.address = dialled.address;
+): Promise<Reached | Unreached> {
+  const reached = await (gate.parent
+    ? throughParent(gate.parent, connection, proof)
+    : dialDirect(connection, proof, allowed));
+  if ('refusal' in reached) return connection.stopped ?? reached;
+  found.address = reached.address;
   const late = await recheck(gate, connection);
-  if (!late) return dialled;
-  dialled.socket.destroy();
+  if (!late) return reached;
+  reached.socket.destroy();
   return late;
+}
+
+async function dialDirect(
+  { target, signal }: Connection,
+  proof: Allow,
+  allowed: readonly Place[],
+): Promise<Reached | Unreached> {
+  const addresses = allowed.filter((place) => place !== null);
+  return (await dial(proof, addresses, target.port, signal)) ?? { refusal: 'connect_failed' };
+}
+
+async function throughParent(
+  parent: Parent,
+  { target, signal }: Connection,
+  proof: Allow,
+): Promise<Reached | Unreached> {
+  const socket = await parent.tunnel(proof, target, signal);
+  return socket instanceof ParentFailure ? socket : { socket, address: null };
 }
 
 async function resolve(gate: Gate, connection: Connection): Promise<readonly Address[] | null> {

@@ -6,7 +6,9 @@
 import type { Config } from '../../core-lite/config.ts';
 import { classifyAddress } from '../../core-lite/network/address-class.ts';
 import { decideAddresses } from '../../core-lite/network/decide-address.ts';
+import { isInsideName } from '../../core-lite/network/host-name.ts';
 import { openResolver } from '../../core-lite/network/open-resolver.ts';
+import { formatParentProxy } from '../../core-lite/network/parent-proxy.ts';
 import { type Binding, parseHostPatterns } from '../../core-lite/network/policy.ts';
 import { ResolveFailure } from '../../core-lite/network/resolve.ts';
 import { formatTarget, parseTarget, type Target } from '../../core-lite/network/target.ts';
@@ -26,6 +28,8 @@ interface Explanation {
   readonly target: string;
   readonly environment: string;
   readonly rules: readonly { readonly rule: string; readonly outcome: string; readonly saw: string }[];
+  /** The proxy that would look the name up, and whose addresses nobody here can judge; `null` where egress dials. */
+  readonly parent: string | null;
   /** Empty where no name was looked up. */
   readonly addresses: readonly {
     readonly address: string;
@@ -68,7 +72,7 @@ export const explain = defineCommand({
 async function explainTarget(written: string, name: string, resolve: boolean, io: Io): Promise<Explanation> {
   const api = await openApi(io);
   const environment = await api.call<EnvironmentAnswer>('GET', path`/v1/environments/${name}`);
-  const base = { target: written, environment: name, rules: [], addresses: [] };
+  const base = { target: written, environment: name, rules: [], parent: null, addresses: [] };
   const target = parseTarget(written);
   if (!target) return { ...base, ...denied('target_malformed') };
   const { decision, rules } = traceConnect({
@@ -102,6 +106,10 @@ async function readBindings(api: Api, names: readonly string[]): Promise<readonl
 /** The second decision: the addresses, and a refusal where none of them may be dialled. */
 async function explainAddresses(target: Target, io: Io): Promise<Partial<Explanation>> {
   const config = await readEgressConfig(io.variables);
+  if (config.parentProxy) {
+    const parent = formatParentProxy(config.parentProxy);
+    return { parent, ...(isInsideName(target.host) ? denied('address_refused') : {}) };
+  }
   const addresses = await lookUp(target, config, io.signal);
   if (!addresses) return denied('resolve_failed');
   const { openNetworks, nat64Prefixes } = config;
@@ -132,10 +140,11 @@ function denied(reason: RefusalReason) {
 }
 
 function showExplanation(explanation: Explanation, io: Io): void {
-  const { target, environment, rules, addresses, verdict, reason, text, remedy } = explanation;
+  const { target, environment, rules, parent, addresses, verdict, reason, text, remedy } = explanation;
   io.out(`${target} from ${environment}`);
   const ruleRows = rules.map(({ rule, outcome, saw }) => [`  ${rule}`, outcome, saw]);
   for (const line of formatTable(ruleRows)) io.out(line);
+  if (parent) io.out(`  ${parent} looks the name up: its addresses are not judged`);
   const addressRows = addresses.map((each) => {
     const opened = each.class !== 'public' && each.dialled;
     return [

@@ -24,5 +24,20 @@ export function isAddressSpelling(host: string): boolean {
   return ENDS_IN_NUMBER.test(host);
 }
 
+/**
+ * Whether the name alone says that it leads inside, whoever looks it up: loopback (RFC 6761 section 6.3), or the metadata
+ * server of a cloud. Asked where a parent proxy looks names up and no address can be judged.
+ */
+export function isInsideName(host: string): boolean {
+  return INSIDE_NAMES.has(host) || host.endsWith('.localhost');
+}
+
+const INSIDE_NAMES: ReadonlySet<string> = new Set([
+  'localhost',
+  'localhost.localdomain',
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data.ec2.internal',
+]);
 const CANONICAL = new RegExp(`^(?!.*[A-Z])${HOST_NAME}$`);
 const ENDS_IN_NUMBER = /(?:^|\.)(?:[0-9]+|0[xX][0-9A-Fa-f]*)$/;

@@ -22,6 +22,15 @@ export function dial(
   port: number,
   signal: AbortSignal,
 ): Promise<Dialled | null> {
+  return connectFirst(addresses, port, signal);
+}
+
+/** The dial itself. Without a proof only the operator's own parent proxy is dialled, which no target has a say in. */
+export function connectFirst(
+  addresses: readonly Address[],
+  port: number,
+  signal: AbortSignal,
+): Promise<Dialled | null> {
   return new Promise((resolve) => new Race(interleave(addresses), port, signal, resolve).start());
 }
 
@@ -103,7 +112,7 @@ function interleave(addresses: readonly Address[]): Address[] {
 }
 
 /** The design's figure for the whole dial. */
-const DIAL_LIMIT_MS = 10_000;
+export const DIAL_LIMIT_MS = 10_000;
 /** RFC 8305 section 8: the recommended connection attempt delay. */
 const ATTEMPT_DELAY_MS = 250;
 const MAX_ATTEMPTS = 16;

@@ -35,10 +35,16 @@ class Tunnel {
   readonly #onAbort = () => this.#cut(this.#options.stopReason());
   #reason: EndReason | null = null;
   #open = 2;
+  /** What was said to a parent proxy before the tunnel is none of its bytes. */
+  readonly #writtenBefore: number;
+  readonly #readBefore: number;
 
   constructor(options: TunnelOptions, settle: (end: TunnelEnd) => void) {
     this.#options = options;
     this.#settle = settle;
+    const { origin } = options;
+    this.#writtenBefore = origin.bytesWritten;
+    this.#readBefore = origin.bytesRead - origin.readableLength;
   }
 
   start(): void {
@@ -89,8 +95,8 @@ class Tunnel {
     signal.removeEventListener('abort', this.#onAbort);
     this.#settle({
       reason: this.#reason ?? 'client_closed',
-      bytesUp: origin.bytesWritten,
-      bytesDown: origin.bytesRead,
+      bytesUp: origin.bytesWritten - this.#writtenBefore,
+      bytesDown: origin.bytesRead - this.#readBefore,
     });
   }
 }

@@ -9,12 +9,12 @@ import {
   connect,
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { Address } from '../../core-lite/network/address.ts';
+import type { Place } from '../origin-pool.ts';
 import { endTogether } from './end-together.ts';
 import { originSideOptions, SESSION_WINDOW_BYTES } from './limits.ts';
 
 export class OriginSession {
-  readonly address: Address;
+  readonly address: Place;
   /** Everything but the address that it may be used again for. */
   readonly scope: string;
   readonly #session: ClientHttp2Session;
@@ -23,7 +23,7 @@ export class OriginSession {
   #streams = 0;
   #used = false;
 
-  constructor(socket: TLSSocket, host: string, address: Address, scope: string) {
+  constructor(socket: TLSSocket, host: string, address: Place, scope: string) {
     this.address = address;
     this.scope = scope;
     endTogether(socket);

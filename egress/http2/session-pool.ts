@@ -3,7 +3,7 @@
  * Shared while they are used, kept for a while after. Also which scopes were found to speak HTTP/2.
  */
 import type { ClientHttp2Stream, ClientSessionRequestOptions } from 'node:http2';
-import type { Address } from '../../core-lite/network/address.ts';
+import type { Place } from '../origin-pool.ts';
 import type { OriginSession } from './origin-session.ts';
 
 export class SessionPool {
@@ -12,10 +12,10 @@ export class SessionPool {
   /** In the order in which it was found, the oldest first. */
   readonly #speaking = new Set<string>();
 
-  /** A session of this scope with one of these addresses that can take a stream, or `null`. */
-  take(scope: string, addresses: readonly Address[]): OriginSession | null {
+  /** A session of this scope to one of these places that can take a stream, or `null`. */
+  take(scope: string, places: readonly Place[]): OriginSession | null {
     const held = [...(this.#sessions.get(scope) ?? [])].filter(
-      ({ fit, address }) => fit && addresses.some(({ text }) => text === address.text),
+      ({ fit, address }) => fit && places.some((place) => place?.text === address?.text),
     );
     const free = held.find(({ hasRoom }) => hasRoom);
     if (free || held.length < MAX_SESSIONS_OF_SCOPE) return free ?? null;

@@ -11,6 +11,7 @@ import { formatAddress } from '../../core-lite/service.ts';
 import { connectHead, connectTo } from '../support/client.ts';
 import { startGate, type TestGate } from '../support/gate.ts';
 import { echo, freePort, type Origin, startOrigin } from '../support/origin.ts';
+import { startHttpParent, type TestParent } from '../support/parent.ts';
 import { type Around, sallyport, settingsOf, type Typed } from './sallyport.ts';
 
 let gate: TestGate;
@@ -260,15 +261,24 @@ describe('doctor', () => {
   }
 
   let folder: string;
+  let parent: TestParent;
   let more: Record<string, string>;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-doctor-'));
     const roots = join(folder, 'roots.pem');
     await writeFile(roots, makeAuthority({ name: 'of the operator', now: new Date() }).certificatePem);
     const gates = await gate.world.gates();
-    more = { SALLYPORT_GATES_LISTEN: formatAddress(gates.address), SALLYPORT_EXTRA_CA: roots };
+    parent = await startHttpParent();
+    more = {
+      SALLYPORT_GATES_LISTEN: formatAddress(gates.address),
+      SALLYPORT_EXTRA_CA: roots,
+      SALLYPORT_PARENT_PROXY: `http://127.0.0.1:${parent.port}`,
+    };
   });
-  afterAll(() => rm(folder, { recursive: true }));
+  afterAll(async () => {
+    await parent?.close();
+    await rm(folder, { recursive: true });
+  });
   const examine = async (variables: Record<string, string> = {}) => {
     const { status, json } = await type('doctor --json', { variables: { ...more, ...variables } });
     return { status, findings: json<Finding[]>() };
@@ -287,6 +297,7 @@ describe('doctor', () => {
     { check: 'core', variables: { SALLYPORT_ADMIN_KEY: `sak_${'x'.repeat(43)}` } },
     { check: 'gates', variables: { SALLYPORT_GATES_LISTEN: '127.0.0.1:1' } },
     { check: 'extra roots', variables: { SALLYPORT_EXTRA_CA: '/nonexistent/roots.pem' } },
+    { check: 'parent proxy', variables: { SALLYPORT_PARENT_PROXY: 'socks5://127.0.0.1:1' } },
     { check: 'hosts file', variables: { SALLYPORT_HOSTS_FILE: '/nonexistent/hosts' } },
     { check: 'keys', variables: { SALLYPORT_MASTER_KEY: Buffer.alloc(32, 8).toString('base64') } },
     { check: 'database', variables: { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' } },

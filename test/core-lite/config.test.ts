@@ -30,6 +30,12 @@ const SETTINGS: readonly (readonly [name: string, text: string, key: string, val
   ['SALLYPORT_GATES_LISTEN', '0.0.0.0:4100', 'gatesListen', { host: '0.0.0.0', port: 4100 }],
   ['SALLYPORT_GATES_OBSERVE_LISTEN', '[::1]:9', 'gatesObserveListen', { host: '::1', port: 9 }],
   ['SALLYPORT_GATES_HOSTS', 'gates.example', 'gatesHosts', ['gates.example']],
+  [
+    'SALLYPORT_PARENT_PROXY',
+    'socks5h://Proxy.example:1080',
+    'parentProxy',
+    { scheme: 'socks5', host: 'proxy.example', port: 1080, login: null },
+  ],
   ['SALLYPORT_EXTRA_CA', '/roots.pem', 'extraCa', '/roots.pem'],
   ['SALLYPORT_DNS_SERVERS', '10.0.0.1, 10.0.0.2:53', 'dnsServers', ['10.0.0.1', '10.0.0.2:53']],
   ['SALLYPORT_HOSTS_FILE', '/etc/hosts', 'hostsFile', '/etc/hosts'],
@@ -103,6 +109,7 @@ describe('every setting', () => {
       'SALLYPORT_DATABASE_LISTEN_URL',
       'SALLYPORT_MASTER_KEY',
       'SALLYPORT_MASTER_KEY_PREVIOUS',
+      'SALLYPORT_PARENT_PROXY',
       'SALLYPORT_ADMIN_KEY',
     ]);
     const config = readConfig({
