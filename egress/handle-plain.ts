@@ -14,6 +14,7 @@ import type { Gate } from './gate.ts';
 import { recordExchange } from './grant.ts';
 import { writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
+import { parentFailed } from './parent/failure.ts';
 import { type Found, reachPlain, type Unreached } from './reach.ts';
 import type { PlainRequest } from './read-plain.ts';
 
@@ -84,7 +85,10 @@ class Plain {
     const { head, framing, originHead } = this.#request;
     const reused = origin.used;
     origin.used = true;
-    const input = { head, framing, originHead: writeRequestHead(originHead), keepTrailer: () => true };
+    const { parent } = this.#gate;
+    const toSend = parent ? parent.plainHead(originHead, this.#request.target) : originHead;
+    const written = { originHead: writeRequestHead(toSend), viaProxy: parent?.readsHttp ?? false };
+    const input = { head, framing, ...written, keepTrailer: () => true };
     const outcome = await relay(this.#proof, input, this.#client, origin);
     if (outcome.kind === 'answered') {
       if (outcome.keepOrigin) this.#gate.pool.give(origin);
@@ -94,8 +98,7 @@ class Plain {
     origin.socket.destroy();
     const { bytesUp } = outcome;
     const again = outcome.kind === 'unanswered' && reused && !this.#client.socket.destroyed;
-    if (!again)
-      return { refusal: outcome.kind === 'malformed' ? 'request_malformed' : 'origin_failed', bytesUp };
+    if (!again) return { ...UNANSWERED[outcome.kind], bytesUp };
     // Others that were kept may be dead too.
     this.#gate.pool.drop(origin.scope);
     const fresh = await this.#reach(true);
@@ -186,4 +189,10 @@ function isHarmless({ head, framing }: PlainRequest): boolean {
   return framing.kind === 'none' && (head.method === 'GET' || head.method === 'HEAD');
 }
 
+const UNANSWERED: Readonly<Record<Exclude<ExchangeOutcome['kind'], 'answered'>, Unreached>> = {
+  unanswered: { refusal: 'origin_failed' },
+  invalid: { refusal: 'origin_failed' },
+  malformed: { refusal: 'request_malformed' },
+  proxy_login: parentFailed('AUTH'),
+};
 const UNREADABLE: Stop = { refusal: 'facts_unavailable', ending: 'feed_lost' };

@@ -19,7 +19,6 @@ import type { Gate } from './gate.ts';
 import { OriginSession } from './http2/origin-session.ts';
 import { OriginConnection, type Place } from './origin-pool.ts';
 import { ParentFailure } from './parent/failure.ts';
-import type { Parent } from './parent/parent.ts';
 
 /** What was found on the way, for the record, however far it went. */
 export interface Found {
@@ -71,7 +70,7 @@ export async function reachPlain(
   const scope = `plain ${connection.environmentId} ${formatTarget(connection.target)}`;
   const kept = fresh ? null : gate.pool.take(scope, allowed);
   if (kept) return keep(kept, found);
-  const dialled = await dialAllowed(gate, connection, proof, allowed, found);
+  const dialled = await dialAllowed(gate, connection, proof, allowed, found, 'plain');
   return 'refusal' in dialled ? dialled : new OriginConnection(dialled.socket, dialled.address, scope);
 }
 
@@ -211,9 +210,11 @@ async function dialAllowed(
   proof: Allow,
   allowed: readonly Place[],
   found: Found,
+  way: 'tunnel' | 'plain' = 'tunnel',
 ): Promise<Reached | Unreached> {
-  const reached = await (gate.parent
-    ? throughParent(gate.parent, connection, proof)
+  const { parent } = gate;
+  const reached = await (parent
+    ? throughParent(parent[way](proof, connection.target, connection.signal))
     : dialDirect(connection, proof, allowed));
   if ('refusal' in reached) return connection.stopped ?? reached;
   found.address = reached.address;
@@ -232,12 +233,8 @@ async function dialDirect(
   return (await dial(proof, addresses, target.port, signal)) ?? { refusal: 'connect_failed' };
 }
 
-async function throughParent(
-  parent: Parent,
-  { target, signal }: Connection,
-  proof: Allow,
-): Promise<Reached | Unreached> {
-  const socket = await parent.tunnel(proof, target, signal);
+async function throughParent(opening: Promise<Socket | ParentFailure>): Promise<Reached | Unreached> {
+  const socket = await opening;
   return socket instanceof ParentFailure ? socket : { socket, address: null };
 }
 

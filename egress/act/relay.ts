@@ -32,14 +32,22 @@ export interface ExchangeInput {
   /** The head that the origin gets, secret and all. */
   readonly originHead: Buffer;
   readonly keepTrailer: (line: HeaderLine) => boolean;
+  /** Whether a proxy with a login of our own stands between: its 407 is no answer to the client. */
+  readonly viaProxy?: boolean;
+}
+
+/**
+ * `unanswered`: the origin went away before it answered; `invalid`: what it answered is no answer; `malformed`: the
+ * client broke the framing of its body; `proxy_login`: the proxy between refused ours. Nothing of an answer was written
+ * to the client.
+ */
+interface Unanswered {
+  readonly kind: 'unanswered' | 'invalid' | 'malformed' | 'proxy_login';
+  readonly bytesUp: number;
 }
 
 export type ExchangeOutcome =
-  /**
-   * `unanswered`: the origin went away before it answered; `invalid`: what it answered is no answer; `malformed`: the
-   * client broke the framing of its body. Nothing of an answer was written to the client.
-   */
-  | { readonly kind: 'unanswered' | 'invalid' | 'malformed'; readonly bytesUp: number }
+  | Unanswered
   | {
       readonly kind: 'answered';
       readonly status: number;
@@ -120,18 +128,28 @@ class Exchange {
 
   async #receive(): Promise<ExchangeOutcome> {
     for (let informational = 0; informational <= MAX_INFORMATIONAL; informational++) {
-      const bytes = await this.#origin.reader.head(MAX_HEAD_BYTES);
-      if (bytes === 'end' || bytes === 'broken') {
-        return { kind: this.#malformed ? 'malformed' : 'unanswered', bytesUp: this.#bytesUp };
-      }
-      if (bytes !== 'too_large') this.#bytesDown += bytes.length;
-      const head = bytes === 'too_large' ? null : parseResponseHead(bytes);
-      // Nobody asked to switch protocols: an upgrade is not passed on.
-      if (!head || head.status === 101) return { kind: 'invalid', bytesUp: this.#bytesUp };
+      const head = await this.#nextHead();
+      if ('kind' in head) return head;
       if (head.status >= 200) return this.#answer(head);
       if (this.#input.head.minor === 1) await send(this.#client.socket, clientHead(head, false));
     }
-    return { kind: 'invalid', bytesUp: this.#bytesUp };
+    return this.#failed('invalid');
+  }
+
+  async #nextHead(): Promise<ResponseHead | Unanswered> {
+    const bytes = await this.#origin.reader.head(MAX_HEAD_BYTES);
+    if (bytes === 'end' || bytes === 'broken')
+      return this.#failed(this.#malformed ? 'malformed' : 'unanswered');
+    if (bytes === 'too_large') return this.#failed('invalid');
+    this.#bytesDown += bytes.length;
+    const head = parseResponseHead(bytes);
+    // Nobody asked to switch protocols: an upgrade is not passed on.
+    if (!head || head.status === 101) return this.#failed('invalid');
+    return head.status === 407 && this.#input.viaProxy ? this.#failed('proxy_login') : head;
+  }
+
+  #failed(kind: Unanswered['kind']): Unanswered {
+    return { kind, bytesUp: this.#bytesUp };
   }
 
   async #answer(head: ResponseHead): Promise<ExchangeOutcome> {

@@ -10,10 +10,11 @@ import { type Address, parseAddress } from '../../core-lite/network/address.ts';
 import type { ParentProxy } from '../../core-lite/network/parent-proxy.ts';
 import { ResolveFailure, type Resolver } from '../../core-lite/network/resolve.ts';
 import { parseTarget, type Target } from '../../core-lite/network/target.ts';
-import type { Secret } from '../../core-lite/secret.ts';
 import { connectFirst, DIAL_LIMIT_MS } from '../act/dial.ts';
+import type { RequestHead } from '../http1/head.ts';
+import { absoluteForm } from './absolute-form.ts';
 import { ParentFailure, parentFailed } from './failure.ts';
-import { basicOf, connectOverHttp } from './http-connect.ts';
+import { connectOverHttp } from './http-connect.ts';
 import { secureParent, trustOf } from './secure-parent.ts';
 import { connectOverSocks } from './socks-connect.ts';
 
@@ -24,15 +25,6 @@ export interface ParentOptions {
   readonly extraRoots: readonly string[];
   /** For the whole way: look-up, dial, TLS and the parent's answer. Default 10 s, the design's figure for a dial. */
   readonly limitMs?: number;
-}
-
-/** Where a plain HTTP request is written to, and how. */
-export interface PlainWay {
-  readonly socket: Socket;
-  /** `absolute`: the parent wants `http://host:port/path` in the request line (RFC 9112 3.2.2). */
-  readonly form: 'origin' | 'absolute';
-  /** The value of the `Proxy-Authorization` that goes with an absolute form. */
-  readonly authorization: Secret | null;
 }
 
 export class Parent {
@@ -49,16 +41,19 @@ export class Parent {
     return this.#within(signal, (limited) => this.#enter(target, limited));
   }
 
-  /** The way for plain HTTP requests to the target. @param _proof that the target was allowed */
-  async plain(_proof: Allow, target: Target, signal: AbortSignal): Promise<PlainWay | ParentFailure> {
-    const { scheme, login } = this.#options.proxy;
-    const viaTunnel = scheme === 'socks5';
-    const socket = await this.#within(signal, (limited) =>
-      viaTunnel ? this.#enter(target, limited) : this.#connect(limited),
+  /**
+   * The way for plain HTTP requests to the target: to an HTTP parent itself, through a SOCKS5 parent to the origin.
+   * @param _proof that the target was allowed
+   */
+  plain(_proof: Allow, target: Target, signal: AbortSignal): Promise<Socket | ParentFailure> {
+    return this.#within(signal, (limited) =>
+      this.readsHttp ? this.#connect(limited) : this.#enter(target, limited),
     );
-    if (socket instanceof ParentFailure) return socket;
-    if (viaTunnel) return { socket, form: 'origin', authorization: null };
-    return { socket, form: 'absolute', authorization: login && basicOf(login) };
+  }
+
+  /** The head of a plain request as it is written to what `plain` gave. */
+  plainHead(head: RequestHead, target: Target): RequestHead {
+    return this.readsHttp ? absoluteForm(head, target, this.#options.proxy.login) : head;
   }
 
   /** Whether it answers and takes the login, asked with a name that nobody has (RFC 6761 6.4). For `doctor`. */
@@ -69,6 +64,11 @@ export class Parent {
     if (!(entered instanceof ParentFailure)) entered.destroy();
     else if (!/^PARENT_(ANSWERED|REFUSED)_/.test(entered.code)) return entered;
     return null;
+  }
+
+  /** Whether it reads the requests of plain HTTP itself: then its login goes with each. */
+  get readsHttp(): boolean {
+    return this.#options.proxy.scheme !== 'socks5';
   }
 
   async #within(
@@ -84,8 +84,8 @@ export class Parent {
   async #enter(target: Target, signal: AbortSignal): Promise<Socket | ParentFailure> {
     const socket = await this.#connect(signal);
     if (socket instanceof ParentFailure) return socket;
-    const { scheme, login } = this.#options.proxy;
-    const connect = scheme === 'socks5' ? connectOverSocks : connectOverHttp;
+    const { login } = this.#options.proxy;
+    const connect = this.readsHttp ? connectOverHttp : connectOverSocks;
     const failure = await connect(socket, target, login, signal);
     if (!failure && !socket.destroyed && !signal.aborted) return socket;
     socket.destroy();

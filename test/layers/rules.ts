@@ -86,6 +86,7 @@ export const REVEALERS: Readonly<Record<string, string>> = {
   'core-lite/api/leases.ts': 'answers with the tokens of a run',
   'egress/act/inject.ts': 'puts the secret on the request',
   'egress/authority.ts': 'opens the key of the egress CA',
+  'egress/parent/absolute-form.ts': 'sends the login of the parent proxy to it',
   'egress/parent/http-connect.ts': 'sends the login of the parent proxy to it',
   'egress/parent/socks-connect.ts': 'sends the login of the parent proxy to it',
   'gates/act/credential.ts': 'puts the credential on the request',

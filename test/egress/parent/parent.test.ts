@@ -5,6 +5,7 @@ import { Allow } from '../../../core-lite/decision.ts';
 import { parseParentProxy } from '../../../core-lite/network/parent-proxy.ts';
 import { Resolver } from '../../../core-lite/network/resolve.ts';
 import { parseTarget } from '../../../core-lite/network/target.ts';
+import { makeLine, writeRequestHead } from '../../../egress/http1/write-head.ts';
 import { ParentFailure } from '../../../egress/parent/failure.ts';
 import { Parent } from '../../../egress/parent/parent.ts';
 import { secureParent, trustOf } from '../../../egress/parent/secure-parent.ts';
@@ -274,23 +275,23 @@ describe('an https parent', () => {
   });
 });
 
-describe('the way of a plain request', () => {
-  it('is absolute with the login to an HTTP parent, and a tunnel through SOCKS5', async () => {
-    const origin = await startOrigin({ behave: echo });
-    opened.push(origin);
-    const http = await start('http', {});
-    const absolute = await use('http', http.port, { login: 'u:p' }).plain(PROOF, aim(origin.port), stop);
-    if (absolute instanceof ParentFailure) throw new Error(absolute.code);
-    expect(absolute.form).toBe('absolute');
-    expect(absolute.authorization?.reveal()).toBe(`Basic ${Buffer.from('u:p').toString('base64')}`);
-    expect(http.asked).toEqual([]);
-    absolute.socket.destroy();
-    const socks = await start('socks5', { login: 'u:p' });
-    const tunnelled = await use('socks5', socks.port, { login: 'u:p' }).plain(PROOF, aim(origin.port), stop);
-    if (tunnelled instanceof ParentFailure) throw new Error(tunnelled.code);
-    expect(tunnelled).toMatchObject({ form: 'origin', authorization: null });
-    expect(await new Peer(tunnelled.socket).send('hi').text(2)).toBe('hi');
-    tunnelled.socket.destroy();
+describe('the head of a plain request', () => {
+  const head = { method: 'GET', target: '/a/../b?c', minor: 1, headers: [makeLine('Host', 'origin.test')] };
+
+  it.each([
+    [80, '/a/../b?c', 'http://origin.test/a/../b?c'],
+    [8080, '/', 'http://origin.test:8080/'],
+    [80, '*', 'http://origin.test'],
+  ])('to port %i of %s is %s for an HTTP parent, and has its login', (port, path, written) => {
+    const sent = use('https', 1, { login: 'u:p' }).plainHead({ ...head, target: path }, aim(port));
+    expect(writeRequestHead(sent).toString()).toBe(
+      `GET ${written} HTTP/1.1\r\nHost: origin.test\r\nProxy-Authorization: Basic dTpw\r\n\r\n`,
+    );
+    expect(use('http', 1).plainHead({ ...head, target: path }, aim(port)).headers).toEqual(head.headers);
+  });
+
+  it('through SOCKS5 is what the origin gets', () => {
+    expect(use('socks5', 1, { login: 'u:p' }).plainHead(head, aim(80))).toBe(head);
   });
 });
 
