@@ -16,6 +16,7 @@ import { ByteReader } from './http1/byte-reader.ts';
 import { dropConnectionHeaders } from './http1/connection-headers.ts';
 import { type Framing, requestFraming } from './http1/framing.ts';
 import { type HeaderLine, parseRequestHead, type RequestHead } from './http1/head.ts';
+import { asksWebSocket, upgradeHeaders } from './http1/upgrade.ts';
 import { makeLine, writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachConnection } from './reach.ts';
@@ -100,10 +101,21 @@ class Interception {
     } finally {
       this.#connection.signal.removeEventListener('abort', onAbort);
       if (this.#origin) this.#gate.pool.give(this.#origin);
-      if (!socket.destroyed) socket.end(() => socket.destroySoon());
+      this.#hangUp();
     }
     const ended = this.#connection.stopped?.ending ?? (idle ? 'idle' : reason);
     return { reason: ended, exchanges: this.#exchanges, bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
+  }
+
+  /** What the client still sends is read and dropped for a moment: a close over unread bytes would take the answer with it. */
+  #hangUp(): void {
+    const { socket, reader } = this.#client;
+    if (socket.destroyed) return;
+    socket.end(() => {
+      const limit = setTimeout(() => socket.destroy(), LINGER_MS);
+      socket.once('close', () => clearTimeout(limit));
+    });
+    reader.discard();
   }
 
   async #serveAll(): Promise<EndReason> {
@@ -159,7 +171,7 @@ class Interception {
     const keepTrailer = (line: HeaderLine) => mayTrail(line, granted.secrets);
     origin.used = true;
     const originHead = writeRequestHead({ ...granted.parts, minor: head.minor });
-    const input = { head, framing, originHead, keepTrailer };
+    const input = { head, framing, originHead, keepTrailer, webSocket: asksWebSocket(head) };
     return relay(granted.proof, input, this.#client, origin);
   }
 
@@ -176,7 +188,7 @@ class Interception {
       // Back to the others: a client that is silent now holds no connection of the origin's.
       if (outcome.keepOrigin) this.#gate.pool.give(origin);
       else origin.socket.destroy();
-      const reason = outcome.complete ? 'injected' : 'origin_failed';
+      const reason = outcome.complete ? 'injected' : outcome.left ? 'client_reset' : 'origin_failed';
       this.#record(asked, reason, outcome.status, granted.secrets, outcome);
       return outcome.keepClient;
     }
@@ -225,8 +237,8 @@ class Interception {
 }
 
 /** What goes on to the origin. An HTTP/1.0 client may have sent no Host. */
-function originHeaders({ headers }: RequestHead, target: Target): readonly HeaderLine[] {
-  const kept = dropConnectionHeaders(headers);
+function originHeaders(head: RequestHead, target: Target): readonly HeaderLine[] {
+  const kept = asksWebSocket(head) ? upgradeHeaders(head.headers) : dropConnectionHeaders(head.headers);
   if (kept.some(({ name }) => name === 'host')) return kept;
   return [makeLine('Host', target.port === 443 ? target.host : formatTarget(target)), ...kept];
 }
@@ -238,3 +250,4 @@ function isHarmless({ head, framing }: Asked): boolean {
 /** A head that cannot be read names nothing. */
 const UNREAD = { method: '', target: '' };
 const MAX_HEAD_BYTES = 64 * 1024;
+const LINGER_MS = 1_000;

@@ -17,6 +17,7 @@ import {
   type RequestHead,
   type ResponseHead,
 } from '../http1/head.ts';
+import { isWebSocket, upgradeHeaders } from '../http1/upgrade.ts';
 import { writeResponseHead } from '../http1/write-head.ts';
 import { reset } from './reset.ts';
 
@@ -32,6 +33,8 @@ export interface ExchangeInput {
   /** The head that the origin gets, secret and all. */
   readonly originHead: Buffer;
   readonly keepTrailer: (line: HeaderLine) => boolean;
+  /** Whether the request asks for a WebSocket: then a 101 is an answer to it. */
+  readonly webSocket: boolean;
   /** Whether a proxy with a login of our own stands between: its 407 is no answer to the client. */
   readonly viaProxy?: boolean;
 }
@@ -54,6 +57,8 @@ export type ExchangeOutcome =
       readonly bytesUp: number;
       readonly bytesDown: number;
       readonly complete: boolean;
+      /** Whether it was the client that broke it off. */
+      readonly left: boolean;
       readonly keepClient: boolean;
       readonly keepOrigin: boolean;
     };
@@ -130,6 +135,7 @@ class Exchange {
     for (let informational = 0; informational <= MAX_INFORMATIONAL; informational++) {
       const head = await this.#nextHead();
       if ('kind' in head) return head;
+      if (head.status === 101) return this.#switch(head);
       if (head.status >= 200) return this.#answer(head);
       if (this.#input.head.minor === 1) await send(this.#client.socket, clientHead(head, false));
     }
@@ -143,8 +149,7 @@ class Exchange {
     if (bytes === 'too_large') return this.#failed('invalid');
     this.#bytesDown += bytes.length;
     const head = parseResponseHead(bytes);
-    // Nobody asked to switch protocols: an upgrade is not passed on.
-    if (!head || head.status === 101) return this.#failed('invalid');
+    if (!head) return this.#failed('invalid');
     return head.status === 407 && this.#input.viaProxy ? this.#failed('proxy_login') : head;
   }
 
@@ -154,24 +159,45 @@ class Exchange {
 
   async #answer(head: ResponseHead): Promise<ExchangeOutcome> {
     const framing = responseFraming(head, this.#input.head.method);
-    // A chunked answer to an HTTP/1.0 request could not be read by its client.
-    if (!framing || (framing.kind === 'chunked' && this.#input.head.minor === 0)) {
-      return { kind: 'invalid', bytesUp: this.#bytesUp };
-    }
-    const keepClient = this.#mayKeepClient(framing);
-    await send(this.#client.socket, clientHead(head, !keepClient));
-    const complete = await this.#receiveBody(framing);
-    if (!complete) reset(this.#client.socket);
+    if (!framing) return this.#failed('invalid');
+    // An HTTP/1.0 client cannot read chunks: it gets what is in them, and its connection ends with it.
+    const bare = framing.kind === 'chunked' && this.#input.head.minor === 0;
+    const keepClient = !bare && this.#mayKeepClient(framing);
+    await send(this.#client.socket, clientHead(bare ? withoutFraming(head) : head, !keepClient));
+    const complete = await this.#receiveBody(framing, bare);
     const sent = this.#requestBody.done && !this.#broken;
+    const alive = framing.kind !== 'until_close' && keepsAlive(head.minor, head.headers);
+    return this.#answered(head.status, complete, keepClient && sent, alive && sent);
+  }
+
+  #answered(status: number, complete: boolean, keepClient: boolean, keepOrigin: boolean): ExchangeOutcome {
+    if (!complete) reset(this.#client.socket);
     return {
       kind: 'answered',
-      status: head.status,
+      status,
       bytesUp: this.#bytesUp,
       bytesDown: this.#bytesDown,
       complete,
-      keepClient: keepClient && complete && sent,
-      keepOrigin: complete && sent && framing.kind !== 'until_close' && keepsAlive(head.minor, head.headers),
+      left: this.#broken,
+      keepClient: keepClient && complete,
+      keepOrigin: keepOrigin && complete,
     };
+  }
+
+  /** A 101. Where nobody asked to switch protocols it is not passed on; a WebSocket is opaque bytes from here on. */
+  async #switch(head: ResponseHead): Promise<ExchangeOutcome> {
+    if (!this.#input.webSocket || !isWebSocket(head)) return this.#failed('invalid');
+    const headers = upgradeHeaders(head.headers);
+    await send(this.#client.socket, writeResponseHead({ ...head, headers }, false));
+    const [up, down] = await Promise.all([
+      pass(this.#client.reader, this.#origin.socket, (bytes) => {
+        this.#bytesUp += bytes;
+      }),
+      pass(this.#origin.reader, this.#client.socket, (bytes) => {
+        this.#bytesDown += bytes;
+      }),
+    ]);
+    return this.#answered(head.status, up && down, false, false);
   }
 
   #mayKeepClient(framing: Framing): boolean {
@@ -180,8 +206,8 @@ class Exchange {
   }
 
   /** @returns whether the body came to its end */
-  async #receiveBody(framing: Framing): Promise<boolean> {
-    const body = makeBodyReader(framing, () => true);
+  async #receiveBody(framing: Framing, bare: boolean): Promise<boolean> {
+    const body = makeBodyReader(framing, () => true, bare);
     const { reader } = this.#origin;
     while (!body.done) {
       const chunk = await reader.next();
@@ -198,9 +224,25 @@ class Exchange {
   }
 }
 
+/** Opaque bytes one way, to their end; half-close is kept. @returns whether they ended cleanly */
+async function pass(from: ByteReader, to: Side['socket'], count: (bytes: number) => void): Promise<boolean> {
+  for (;;) {
+    const chunk = await from.next();
+    if (chunk === 'end') to.end();
+    if (chunk === 'broken') to.destroy();
+    if (typeof chunk === 'string') return chunk === 'end';
+    count(chunk.length);
+    if (!(await send(to, chunk))) return false;
+  }
+}
+
 /** @param close whether the client's connection ends with it */
 function clientHead(head: ResponseHead, close: boolean): Buffer {
   return writeResponseHead({ ...head, headers: dropConnectionHeaders(head.headers) }, close);
+}
+
+function withoutFraming(head: ResponseHead): ResponseHead {
+  return { ...head, headers: head.headers.filter(({ name }) => !FRAMING.has(name)) };
 }
 
 /** Writes and waits until more may be written. @returns `false` where the other side is gone */
@@ -226,6 +268,7 @@ function keepsAlive(minor: number, headers: readonly HeaderLine[]): boolean {
   return minor === 1 ? !names.has('close') : names.has('keep-alive');
 }
 
+const FRAMING = new Set(['transfer-encoding', 'trailer']);
 const MAX_HEAD_BYTES = 64 * 1024;
 /** More than any server sends; a flood of them is no answer. */
 const MAX_INFORMATIONAL = 32;

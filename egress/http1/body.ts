@@ -7,15 +7,22 @@ import { ChunkedReader } from './chunked.ts';
 import type { Framing } from './framing.ts';
 import type { HeaderLine } from './head.ts';
 
-/** @param keepTrailer whether a trailer line may pass */
-export function makeBodyReader(framing: Framing, keepTrailer: (line: HeaderLine) => boolean): BodyReader {
+/**
+ * @param keepTrailer whether a trailer line may pass
+ * @param bare whether chunks go on without their framing
+ */
+export function makeBodyReader(
+  framing: Framing,
+  keepTrailer: (line: HeaderLine) => boolean,
+  bare = false,
+): BodyReader {
   switch (framing.kind) {
     case 'none':
       return new LengthReader(0);
     case 'length':
       return new LengthReader(framing.bytes);
     case 'chunked':
-      return new ChunkedReader(keepTrailer);
+      return new ChunkedReader(keepTrailer, bare);
     case 'until_close':
       return new EndlessReader();
     default:

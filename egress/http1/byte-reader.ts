@@ -14,6 +14,7 @@ export class ByteReader {
   #heldBytes = 0;
   #ended: NoBytes | null = null;
   #wake: (() => void) | null = null;
+  #discarding = false;
 
   readonly #onData = (chunk: Buffer): void => this.#take(chunk);
   readonly #onEnd = (): void => this.#finish('end');
@@ -68,6 +69,14 @@ export class ByteReader {
     return Buffer.concat(this.#held.splice(0));
   }
 
+  /** Nobody will ask any more: what comes is read and dropped. */
+  discard(): void {
+    this.#discarding = true;
+    this.#held.length = 0;
+    this.#heldBytes = 0;
+    this.#socket.resume();
+  }
+
   /** A whole head with its empty line, or `too_large`. Empty lines before a request are skipped (RFC 9112 2.2). */
   async head(maxBytes: number): Promise<Buffer | NoBytes | 'too_large'> {
     let bytes: Buffer = Buffer.alloc(0);
@@ -87,6 +96,7 @@ export class ByteReader {
   }
 
   #take(chunk: Buffer): void {
+    if (this.#discarding) return;
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (!this.#wake) this.#socket.pause();

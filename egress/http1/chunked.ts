@@ -18,8 +18,12 @@ export class ChunkedReader implements BodyReader {
   /** The trailer section so far, with the CRLF that ends the last chunk's line. */
   #trailers: Buffer = Buffer.alloc(0);
 
-  constructor(keepTrailer: (line: HeaderLine) => boolean) {
+  readonly #bare: boolean;
+
+  /** @param bare whether the data alone goes on, for a reader that knows no chunks */
+  constructor(keepTrailer: (line: HeaderLine) => boolean, bare = false) {
     this.#keepTrailer = keepTrailer;
+    this.#bare = bare;
   }
 
   get done(): boolean {
@@ -28,10 +32,12 @@ export class ChunkedReader implements BodyReader {
 
   read(input: Buffer): BodyStep | null {
     let at = 0;
+    const data: Buffer[] = [];
     while (at < input.length && this.#state !== 'trailers' && this.#state !== 'done') {
       if (this.#state === 'data') {
         const taken = Math.min(this.#left, input.length - at);
         this.#left -= taken;
+        if (this.#bare) data.push(input.subarray(at, at + taken));
         at += taken;
         if (this.#left === 0) this.#state = 'data_cr';
       } else {
@@ -39,7 +45,8 @@ export class ChunkedReader implements BodyReader {
         at += 1;
       }
     }
-    const forward = at > 0 ? [input.subarray(0, at)] : [];
+    const whole = at > 0 ? [input.subarray(0, at)] : [];
+    const forward = this.#bare ? data : whole;
     if (this.#state !== 'trailers') return { forward, used: at, done: this.done };
     return this.#readTrailers(input, at, forward);
   }
@@ -107,7 +114,8 @@ export class ChunkedReader implements BodyReader {
     const trailers = this.#filterTrailers(section.subarray(0, end));
     if (!trailers) return null;
     this.#state = 'done';
-    return { forward: [...forward, trailers], used: at + end - before, done: true };
+    const last = this.#bare ? [] : [trailers];
+    return { forward: [...forward, ...last], used: at + end - before, done: true };
   }
 
   #filterTrailers(section: Buffer): Buffer | null {

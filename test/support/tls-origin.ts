@@ -24,23 +24,32 @@ export interface TlsOriginOptions {
   readonly name: string;
   /** When the certificate is made; long ago for an expired one. */
   readonly issuedAt?: Date;
+  /** Whether it still writes after its caller has finished. */
+  readonly halfOpen?: boolean;
 }
 
-export async function startTlsOrigin({ name, issuedAt = new Date() }: TlsOriginOptions): Promise<TlsOrigin> {
+export async function startTlsOrigin({
+  name,
+  issuedAt = new Date(),
+  halfOpen = false,
+}: TlsOriginOptions): Promise<TlsOrigin> {
   const authority = openAuthority(makeAuthority({ name: `Test origin ${name}`, now: issuedAt }));
   const leaf = issueLeaf(authority, name, issuedAt);
   const peers: Peer[] = [];
   const arrived: Peer[] = [];
   const waiting: ((peer: Peer) => void)[] = [];
   const sockets = new Set<TLSSocket>();
-  const server = createServer({ cert: leaf.certificatePem, key: leaf.keyPem }, (socket) => {
-    sockets.add(socket);
-    const peer = new Peer(socket);
-    peers.push(peer);
-    const waiter = waiting.shift();
-    if (waiter) waiter(peer);
-    else arrived.push(peer);
-  });
+  const server = createServer(
+    { cert: leaf.certificatePem, key: leaf.keyPem, allowHalfOpen: halfOpen },
+    (socket) => {
+      sockets.add(socket);
+      const peer = new Peer(socket);
+      peers.push(peer);
+      const waiter = waiting.shift();
+      if (waiter) waiter(peer);
+      else arrived.push(peer);
+    },
+  );
   server.on('tlsClientError', () => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
