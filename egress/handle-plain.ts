@@ -88,7 +88,7 @@ class Plain {
     const { parent } = this.#gate;
     const toSend = parent ? parent.plainHead(originHead, this.#request.target) : originHead;
     const written = { originHead: writeRequestHead(toSend), viaProxy: parent?.readsHttp ?? false };
-    const input = { head, framing, ...written, keepTrailer: () => true };
+    const input = { head, framing, ...written, keepTrailer: () => true, webSocket: false };
     const outcome = await relay(this.#proof, input, this.#client, origin);
     if (outcome.kind === 'answered') {
       if (outcome.keepOrigin) this.#gate.pool.give(origin);

@@ -170,8 +170,13 @@ class Exchange {
     return this.#answered(head.status, complete, keepClient && sent, alive && sent);
   }
 
-  #answered(status: number, complete: boolean, keepClient: boolean, keepOrigin: boolean): ExchangeOutcome {
-    if (!complete) reset(this.#client.socket);
+  async #answered(
+    status: number,
+    complete: boolean,
+    keepClient: boolean,
+    keepOrigin: boolean,
+  ): Promise<ExchangeOutcome> {
+    if (!complete) await breakOff(this.#client.socket);
     return {
       kind: 'answered',
       status,
@@ -239,6 +244,17 @@ async function pass(from: ByteReader, to: Side['socket'], count: (bytes: number)
 /** @param close whether the client's connection ends with it */
 function clientHead(head: ResponseHead, close: boolean): Buffer {
   return writeResponseHead({ ...head, headers: dropConnectionHeaders(head.headers) }, close);
+}
+
+/** What is on its way is written first; then the connection ends without the end that its TLS would have. */
+async function breakOff(socket: Side['socket']): Promise<void> {
+  if (!socket.destroyed && !socket.writableEnded) {
+    await new Promise<void>((resolve) => {
+      socket.once('close', resolve);
+      socket.write(Buffer.alloc(0), () => resolve());
+    });
+  }
+  reset(socket);
 }
 
 function withoutFraming(head: ResponseHead): ResponseHead {
