@@ -68,7 +68,7 @@ export function recordExchange(gate: Gate, connection: Connection, end: Exchange
     path: recordedPath(end.target),
     status: end.status,
     reason: end.reason,
-    credentials: end.secrets.map(({ credentialId, version }) => `${credentialId}@${version}`),
+    credentials: end.secrets.map(({ credentialId, revision }) => `${credentialId}@${revision}`),
     bytesUp: end.bytesUp,
     bytesDown: end.bytesDown,
     durationMs: gate.now().getTime() - end.at.getTime(),

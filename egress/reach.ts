@@ -77,14 +77,14 @@ export async function readSecrets(
     hosts.some((host) => matchesBinding(host, target.host, target.port)),
   );
   const secrets = await Promise.all(bound.map(({ credentialId }) => gate.secrets.read(credentialId)));
-  const read = secrets.filter((secret) => secret !== null);
+  const read = secrets.filter((secret): secret is OpenedSecret => !('unusable' in secret));
   return read.length === bound.length ? read : [];
 }
 
-/** What a kept connection may be used again for: this environment, host and port, with these credential versions. */
+/** What a kept connection may be used again for: this environment, host and port, with these values of these secrets. */
 export function scopeOf({ target, environmentId }: Connection, secrets: readonly OpenedSecret[]): string {
-  const versions = secrets.map(({ credentialId, version }) => `${credentialId}@${version}`);
-  return [environmentId, `${target.host}:${target.port}`, ...versions.sort()].join(' ');
+  const revisions = secrets.map(({ credentialId, revision }) => `${credentialId}@${revision}`);
+  return [environmentId, `${target.host}:${target.port}`, ...revisions.sort()].join(' ');
 }
 
 /** An HTTP/1.1 connection: a kept one of this scope, or a new one. */

@@ -5,6 +5,8 @@
 import { Fault } from '../errors.ts';
 import { formatHostPattern, parseHostPattern } from '../network/host-pattern.ts';
 import { Secret } from '../secret.ts';
+import { checkHeader, HEADER_VALUE, type PlacementInput, parsePlacement, SENTINEL } from './placement.ts';
+import { NO_RULES, parseRules, type RequestRules } from './request-rules.ts';
 
 export const CREDENTIAL_KINDS = [
   'model_key',
@@ -16,12 +18,6 @@ export const CREDENTIAL_KINDS = [
 ] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
-/** How an environment secret is put on a request. `{}` in the format stands for the secret. */
-export interface Placement {
-  readonly header: string;
-  readonly format: string;
-}
-
 /** A credential as an operator gives it. `secret` has one part for most kinds, several for `headers` and `oauth`. */
 export interface CredentialInput {
   readonly kind: CredentialKind;
@@ -30,8 +26,9 @@ export interface CredentialInput {
   readonly user?: string;
   /** environment_secret, environment_variable: the variable's name in the pod. */
   readonly variable?: string;
-  /** environment_secret. */
-  readonly placement?: Placement;
+  /** environment_secret: how it is put on a request, and which requests it may go on. */
+  readonly placement?: PlacementInput;
+  readonly rules?: Partial<RequestRules>;
   /** oauth. */
   readonly tokenUrl?: string;
   readonly clientId?: string;
@@ -115,7 +112,8 @@ function readSettings(input: CredentialInput): Record<string, unknown> {
     case 'environment_secret':
       return {
         variable: readVariable(input),
-        placement: readPlacement(input.placement ?? DEFAULT_PLACEMENT),
+        placement: parsePlacement(input.placement),
+        ...readRules(input.rules),
       };
     case 'environment_variable':
       return { variable: readVariable(input) };
@@ -145,23 +143,15 @@ function readVariable(input: CredentialInput): string {
   return input.variable;
 }
 
-function readPlacement(placement: Placement): Placement {
-  checkHeader(placement.header);
-  if (placement.format.split('{}').length !== 2 || !HEADER_VALUE.test(placement.format)) {
-    throw invalid('a placement’s format holds {} once, where the secret goes');
-  }
-  return { header: placement.header.toLowerCase(), format: placement.format };
-}
-
-function checkHeader(name: string): void {
-  if (!HEADER_NAME.test(name)) throw invalid(`"${name}" is not a header name`);
-  if (FRAMING_HEADERS.has(name.toLowerCase()))
-    throw invalid(`the header ${name} belongs to the connection and cannot carry a secret`);
+/** A credential without rules has no word of them. */
+function readRules(input: Partial<RequestRules> = NO_RULES): { readonly rules?: RequestRules } {
+  const rules = parseRules(input);
+  return rules.paths.length + rules.methods.length > 0 ? { rules } : {};
 }
 
 function refuseForeignSettings(input: CredentialInput): void {
   const allowed = SETTINGS_OF[input.kind];
-  for (const name of ['variable', 'placement', 'tokenUrl', 'clientId', 'grant'] as const) {
+  for (const name of ['variable', 'placement', 'rules', 'tokenUrl', 'clientId', 'grant'] as const) {
     if (input[name] !== undefined && !allowed.includes(name)) throw invalid(`a ${input.kind} has no ${name}`);
   }
 }
@@ -176,9 +166,6 @@ function invalid(what: string): Fault {
   return new Fault('input_invalid', what);
 }
 
-/** What stands in the pod where a secret would. */
-export const SENTINEL = 'sallyport-managed';
-const DEFAULT_PLACEMENT: Placement = { header: 'authorization', format: 'Bearer {}' };
 const SECRET_PARTS: Readonly<
   Record<CredentialKind, { required: readonly string[]; optional: readonly string[] }>
 > = {
@@ -194,26 +181,10 @@ const SETTINGS_OF: Readonly<Record<CredentialKind, readonly string[]>> = {
   bearer: [],
   headers: [],
   oauth: ['tokenUrl', 'clientId', 'grant'],
-  environment_secret: ['variable', 'placement'],
+  environment_secret: ['variable', 'placement', 'rules'],
   environment_variable: ['variable'],
 };
 /** Shorter values would be found in ordinary text when a response is masked. */
 const MIN_SECRET_BYTES = 8;
 const MAX_SECRET_BYTES = 16_384;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
-/** RFC 9110 5.5: visible ASCII and inner spaces; no obs-text, so that every client and origin reads the same bytes. */
-const HEADER_VALUE = /^[!-~](?:[ \t!-~]*[!-~])?$/;
-const FRAMING_HEADERS = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);

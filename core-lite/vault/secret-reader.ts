@@ -6,16 +6,31 @@ import type { ChangeFeed } from '../database/changes.ts';
 import { LiveCache } from '../database/live-cache.ts';
 import type { Queryable } from '../database/pool.ts';
 import type { Secret } from '../secret.ts';
-import { type Placement, unpackSecret } from './credential.ts';
+import { unpackSecret } from './credential.ts';
 import { credentialPlace } from './credential-store.ts';
+import { type Placement, readStoredPlacement } from './placement.ts';
 import type { SealKey } from './seal.ts';
 
 export interface OpenedSecret {
   readonly credentialId: string;
+  /** Of the credential. */
   readonly version: number;
+  /** Changes with the value and tells nothing of it: the version, for a value from elsewhere with a keyed digest. */
+  readonly revision: string;
   readonly placement: Placement;
   readonly value: Secret;
 }
+
+/** A secret that cannot be put on anything now. */
+export interface UnusableSecret {
+  readonly credentialId: string;
+  readonly unusable: UnusableCode;
+}
+
+/** Why not, for the answer and the log. */
+export type UnusableCode =
+  /** The credential was deleted. */
+  'CREDENTIAL_GONE';
 
 export class SecretReader {
   readonly #cache: LiveCache<OpenedSecret | null>;
@@ -29,18 +44,27 @@ export class SecretReader {
     });
   }
 
-  /** `null` where it was deleted. Rejects with Fault `database_unreachable` or `seal_broken`. */
-  read(credentialId: string): Promise<OpenedSecret | null> {
-    return this.#cache.read(credentialId);
+  /** Rejects with Fault `database_unreachable` or `seal_broken`. */
+  async read(credentialId: string): Promise<OpenedSecret | UnusableSecret> {
+    return (await this.#cache.read(credentialId)) ?? { credentialId, unusable: 'CREDENTIAL_GONE' };
   }
 }
 
 async function loadSecret(db: Queryable, seal: SealKey, id: string): Promise<OpenedSecret | null> {
-  const [row] = await db.query<{ version: number; sealed: Buffer; settings: { placement: Placement } }>(
+  const [row] = await db.query<SecretRow>(
     `SELECT version, sealed, settings FROM credentials WHERE id = $1 AND kind = 'environment_secret'`,
     [id],
   );
   if (!row) return null;
-  const { value } = unpackSecret(seal.open(row.sealed, credentialPlace(id, row.version)));
-  return value ? { credentialId: id, version: row.version, placement: row.settings.placement, value } : null;
+  const { version, sealed, settings } = row;
+  const { value } = unpackSecret(seal.open(sealed, credentialPlace(id, version)));
+  if (!value) return null;
+  const placement = readStoredPlacement(settings.placement);
+  return { credentialId: id, version, revision: String(version), placement, value };
+}
+
+interface SecretRow {
+  readonly version: number;
+  readonly sealed: Buffer;
+  readonly settings: { readonly placement: Parameters<typeof readStoredPlacement>[0] };
 }

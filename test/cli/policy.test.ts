@@ -141,7 +141,7 @@ describe('vault and credential', () => {
     const listed = (await type('credential list team --json')).json<{ name: string; settings: object }[]>();
     const settings = Object.fromEntries(listed.map(({ name, settings }) => [name, settings]));
     expect(settings).toMatchObject({
-      file: { variable: 'TOKEN', placement: { header: 'x-key', format: '{}' } },
+      file: { variable: 'TOKEN', placement: { kind: 'header', header: 'x-key', format: '{}' } },
       parts: { headers: ['x-one', 'x-two', 'x-three'] },
       oauth: { clientId: 'c' },
     });
