@@ -176,7 +176,7 @@ class Interception {
       // Back to the others: a client that is silent now holds no connection of the origin's.
       if (outcome.keepOrigin) this.#gate.pool.give(origin);
       else origin.socket.destroy();
-      const reason = outcome.complete ? 'injected' : 'origin_failed';
+      const reason = outcome.complete ? granted.reason : 'origin_failed';
       this.#record(asked, reason, outcome.status, granted.secrets, outcome);
       return outcome.keepClient;
     }

@@ -5,7 +5,14 @@
 import { Fault } from '../errors.ts';
 import { formatHostPattern, parseHostPattern } from '../network/host-pattern.ts';
 import { Secret } from '../secret.ts';
-import { checkHeader, HEADER_VALUE, type PlacementInput, parsePlacement, SENTINEL } from './placement.ts';
+import {
+  checkHeader,
+  HEADER_VALUE,
+  type PlacementInput,
+  parsePlacement,
+  SENTINEL,
+  type StoredPlacement,
+} from './placement.ts';
 import { NO_RULES, parseRules, type RequestRules } from './request-rules.ts';
 
 export const CREDENTIAL_KINDS = [
@@ -44,6 +51,13 @@ export interface Credential {
   readonly user: string | null;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly secret: Secret;
+}
+
+/** What an environment secret's row says of how it is used, as any version of this program may have written it. */
+export interface StoredSecretSettings {
+  readonly variable: string;
+  readonly placement: StoredPlacement;
+  readonly rules?: RequestRules;
 }
 
 /** Throws Fault `input_invalid` with the first thing that is wrong. */

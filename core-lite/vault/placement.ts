@@ -59,8 +59,10 @@ export function parsePlacement(input: PlacementInput = DEFAULT_PLACEMENT): Place
   }
 }
 
-/** A placement as it is stored: rows of before there were other forms have a header's, without a kind. */
-export function readStoredPlacement(stored: Placement | Omit<HeaderPlacement, 'kind'>): Placement {
+/** Rows of before there were other forms have a header's, without a kind. */
+export type StoredPlacement = Placement | Omit<HeaderPlacement, 'kind'>;
+
+export function readStoredPlacement(stored: StoredPlacement): Placement {
   return 'kind' in stored ? stored : { kind: 'header', ...stored };
 }
 

@@ -6,7 +6,7 @@ import type { ChangeFeed } from '../database/changes.ts';
 import { LiveCache } from '../database/live-cache.ts';
 import type { Queryable } from '../database/pool.ts';
 import type { Secret } from '../secret.ts';
-import { unpackSecret } from './credential.ts';
+import { type StoredSecretSettings, unpackSecret } from './credential.ts';
 import { credentialPlace } from './credential-store.ts';
 import { type Placement, readStoredPlacement } from './placement.ts';
 import type { SealKey } from './seal.ts';
@@ -31,6 +31,14 @@ export interface UnusableSecret {
 export type UnusableCode =
   /** The credential was deleted. */
   'CREDENTIAL_GONE';
+
+export function isOpened(secret: OpenedSecret | UnusableSecret): secret is OpenedSecret {
+  return !('unusable' in secret);
+}
+
+export function isUnusable(secret: OpenedSecret | UnusableSecret): secret is UnusableSecret {
+  return 'unusable' in secret;
+}
 
 export class SecretReader {
   readonly #cache: LiveCache<OpenedSecret | null>;
@@ -66,5 +74,5 @@ async function loadSecret(db: Queryable, seal: SealKey, id: string): Promise<Ope
 interface SecretRow {
   readonly version: number;
   readonly sealed: Buffer;
-  readonly settings: { readonly placement: Parameters<typeof readStoredPlacement>[0] };
+  readonly settings: StoredSecretSettings;
 }
