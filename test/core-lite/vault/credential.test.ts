@@ -171,7 +171,7 @@ describe('what is refused', () => {
 });
 
 function opened(of: Credential | CredentialInput): Record<string, string> {
-  const parts = of.secret instanceof Secret ? unpackSecret(of.secret) : of.secret;
+  const parts = of.secret instanceof Secret ? unpackSecret(of.secret) : (of.secret ?? {});
   return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.reveal()]));
 }
 
