@@ -7,7 +7,7 @@ import { Fault } from '../errors.ts';
 export type Placement = HeaderPlacement | BasicPlacement | QueryPlacement | ReplacePlacement;
 
 /** The header is set. `{}` in the format stands for the secret. */
-export interface HeaderPlacement {
+interface HeaderPlacement {
   readonly kind: 'header';
   /** In lower case. */
   readonly header: string;
@@ -15,19 +15,19 @@ export interface HeaderPlacement {
 }
 
 /** `Authorization: Basic`, with the secret as the password. */
-export interface BasicPlacement {
+interface BasicPlacement {
   readonly kind: 'basic';
   readonly user: string;
 }
 
 /** The parameter of the target's query is set. */
-export interface QueryPlacement {
+interface QueryPlacement {
   readonly kind: 'query';
   readonly name: string;
 }
 
 /** The placeholder is replaced wherever the client put it, in these headers and parameters only. */
-export interface ReplacePlacement {
+interface ReplacePlacement {
   readonly kind: 'replace';
   readonly placeholder: string;
   /** In lower case. */

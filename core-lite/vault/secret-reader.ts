@@ -30,7 +30,7 @@ export interface UnusableSecret {
 }
 
 /** Why not, for the answer and the log. */
-export type UnusableCode =
+type UnusableCode =
   /** The credential was deleted. */
   'CREDENTIAL_GONE' | ValueFailure;
 

@@ -13,9 +13,10 @@ export interface ValueSource {
 /** Throws Fault `input_invalid`. @returns the text itself, which is what is stored */
 export function checkValueSource(text: string): string {
   if (readValueSource(text)) return text;
+  // The text is not repeated: it may be the secret itself, put in the wrong place.
   throw new Fault(
     'input_invalid',
-    `"${text}" is no source of a value: write env:NAME, or file:PATH below SALLYPORT_SECRET_FOLDER, without .. segments`,
+    'the source of a value is env:NAME, or file:PATH with a path below SALLYPORT_SECRET_FOLDER without .. segments',
   );
 }
 
