@@ -165,7 +165,12 @@ class StreamInterception {
     return relayStream(proof, { originHead, request: ending, keepTrailer }, stream, open);
   }
 
-  #conclude(asked: Asked, { secrets, reason: approved }: Granted, origin: OriginSession, outcome: StreamOutcome): void {
+  #conclude(
+    asked: Asked,
+    { secrets, reason: approved }: Granted,
+    origin: OriginSession,
+    outcome: StreamOutcome,
+  ): void {
     const { stream } = asked;
     this.#bytesUp += outcome.bytesUp;
     if (outcome.kind === 'answered') {
