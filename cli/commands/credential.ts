@@ -91,7 +91,7 @@ export function showCredential(credential: CredentialAnswer, json: boolean, io: 
 }
 
 /** How it is used, where that is not the same for all of its kind. */
-function describeUse({ settings }: CredentialAnswer): string[] {
+export function describeUse({ settings }: CredentialAnswer): string[] {
   const { placement, rules, valueFrom } = settings as Partial<StoredSecretSettings>;
   return [
     ...(placement ? [`put on ${describePlacement(readStoredPlacement(placement))}`] : []),

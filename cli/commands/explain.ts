@@ -6,6 +6,7 @@
 import type { Config } from '../../core-lite/config.ts';
 import { classifyAddress } from '../../core-lite/network/address-class.ts';
 import { decideAddresses } from '../../core-lite/network/decide-address.ts';
+import { matchesBinding } from '../../core-lite/network/host-pattern.ts';
 import { openResolver } from '../../core-lite/network/open-resolver.ts';
 import { type Binding, parseHostPatterns } from '../../core-lite/network/policy.ts';
 import { ResolveFailure } from '../../core-lite/network/resolve.ts';
@@ -17,7 +18,7 @@ import { defineCommand, type Io, wrong } from '../command.ts';
 import { EXIT } from '../command-error.ts';
 import { readEgressConfig } from '../home.ts';
 import { formatTable } from '../table.ts';
-import type { CredentialAnswer } from './credential.ts';
+import { type CredentialAnswer, describeUse } from './credential.ts';
 import type { EnvironmentAnswer } from './env.ts';
 
 /** What `--json` prints. */
@@ -26,6 +27,8 @@ interface Explanation {
   readonly target: string;
   readonly environment: string;
   readonly rules: readonly { readonly rule: string; readonly outcome: string; readonly saw: string }[];
+  /** Those that are put on requests there. */
+  readonly secrets: readonly Omit<NamedSecret, 'hosts'>[];
   /** Empty where no name was looked up. */
   readonly addresses: readonly {
     readonly address: string;
@@ -68,13 +71,14 @@ export const explain = defineCommand({
 async function explainTarget(written: string, name: string, resolve: boolean, io: Io): Promise<Explanation> {
   const api = await openApi(io);
   const environment = await api.call<EnvironmentAnswer>('GET', path`/v1/environments/${name}`);
-  const base = { target: written, environment: name, rules: [], addresses: [] };
+  const base = { target: written, environment: name, rules: [], secrets: [], addresses: [] };
   const target = parseTarget(written);
   if (!target) return { ...base, ...denied('target_malformed') };
+  const secrets = await readSecrets(api, environment.credentials);
   const { decision, rules } = traceConnect({
     target,
     network: { ...environment, allow: parseHostPatterns(environment.allow) },
-    bindings: await readBindings(api, environment.credentials),
+    bindings: secrets,
     open: 0,
     recent: 0,
   });
@@ -83,20 +87,33 @@ async function explainTarget(written: string, name: string, resolve: boolean, io
     outcome: outcome?.verdict ?? 'passed',
     saw: why,
   }));
-  const judged = { ...base, target: formatTarget(target), rules: shown };
+  const bound = secrets
+    .filter(({ hosts }) => hosts.some((host) => matchesBinding(host, target.host, target.port)))
+    .map(({ credential, use }) => ({ credential, use }));
+  const judged = { ...base, target: formatTarget(target), rules: shown, secrets: bound };
   const { verdict, reason } = decision;
   if (verdict === 'denied') return { ...judged, ...denied(reason) };
   const approved = { ...judged, verdict, reason, text: APPROVALS[reason], remedy: null };
   return resolve ? { ...approved, ...(await explainAddresses(target, io)) } : approved;
 }
 
-/** The hosts of the environment's secrets; plain variables are bound to none. */
-async function readBindings(api: Api, names: readonly string[]): Promise<readonly Pick<Binding, 'hosts'>[]> {
+/** The environment's secrets with their hosts; plain variables are bound to none. */
+async function readSecrets(api: Api, names: readonly string[]): Promise<readonly NamedSecret[]> {
   if (names.length === 0) return [];
   const credentials = await api.call<readonly CredentialAnswer[]>('GET', '/v1/credentials');
   return credentials
     .filter(({ kind, vault, name }) => kind === 'environment_secret' && names.includes(`${vault}/${name}`))
-    .map(({ hosts }) => ({ hosts: parseHostPatterns(hosts) }));
+    .map((credential) => ({
+      hosts: parseHostPatterns(credential.hosts),
+      credential: `${credential.vault}/${credential.name}`,
+      use: describeUse(credential),
+    }));
+}
+
+interface NamedSecret extends Pick<Binding, 'hosts'> {
+  readonly credential: string;
+  /** How and on which requests it is put. */
+  readonly use: readonly string[];
 }
 
 /** The second decision: the addresses, and a refusal where none of them may be dialled. */
@@ -132,10 +149,12 @@ function denied(reason: RefusalReason) {
 }
 
 function showExplanation(explanation: Explanation, io: Io): void {
-  const { target, environment, rules, addresses, verdict, reason, text, remedy } = explanation;
+  const { target, environment, rules, secrets, addresses, verdict, reason, text, remedy } = explanation;
   io.out(`${target} from ${environment}`);
   const ruleRows = rules.map(({ rule, outcome, saw }) => [`  ${rule}`, outcome, saw]);
   for (const line of formatTable(ruleRows)) io.out(line);
+  for (const line of formatTable(secrets.map(({ credential, use }) => [`  ${credential}`, use.join('; ')])))
+    io.out(line);
   const addressRows = addresses.map((each) => {
     const opened = each.class !== 'public' && each.dialled;
     return [
