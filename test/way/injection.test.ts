@@ -2,10 +2,12 @@
  * Every form of a secret, from the operator's call to the bytes that the origin gets, over the real interception: with
  * rules, with placeholders, with values that are files and variables, and with the record of what was put on.
  */
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Peer } from '../support/client.ts';
 import { startGate, type TestGate } from '../support/gate.ts';
@@ -27,6 +29,8 @@ let names: string[] = [];
 const open: Peer[] = [];
 /** What the origin got. */
 const heads: string[] = [];
+/** What it says to a head. */
+let answer = (_head: string): string => OK;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-injection-'));
@@ -53,6 +57,7 @@ beforeEach(() => {
   environment = `e${Number(environment.slice(1)) + 1}`;
   names = [];
   heads.length = 0;
+  answer = () => OK;
 });
 afterEach(() => {
   for (const peer of open.splice(0)) peer.close();
@@ -115,7 +120,7 @@ async function serve(peer: Peer): Promise<void> {
   for (;;) {
     const { text } = await peer.answer(MINUTES_MS);
     heads.push(text);
-    peer.send(OK);
+    peer.send(answer(text));
   }
 }
 
@@ -186,6 +191,39 @@ describe('a request with a placeholder form', () => {
     expect(heads).toEqual([`GET /p HTTP/1.1\r\nHost: ${target}\r\n\r\n`]);
     await expect.poll(exchanges).toMatchObject([{ reason: 'placeholder_absent', credentials: [] }]);
   });
+});
+
+it('git, which asks without credentials first, gets the secret inside its Basic value', async () => {
+  await bind({ placement: { kind: 'replace', headers: ['authorization'] } });
+  const service = '001e# service=git-upload-pack\n0000';
+  const refs = `003e${'a'.repeat(40)} refs/heads/main\0\n0000`;
+  answer = (head) => {
+    if (!/^authorization:/im.test(head))
+      return 'HTTP/1.1 401 Who\r\nWWW-Authenticate: Basic realm="x"\r\nContent-Length: 0\r\n\r\n';
+    const body = service + refs;
+    return `HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  };
+  await writeFile(join(folder, 'egress.pem'), egressCa);
+  const { stdout } = await promisify(execFile)(
+    'git',
+    ['-c', 'protocol.version=0', 'ls-remote', `https://u:sallyport-managed@${target}/r.git`],
+    {
+      env: {
+        PATH: process.env['PATH'],
+        HOME: folder,
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_TERMINAL_PROMPT: '0',
+        GIT_SSL_CAINFO: join(folder, 'egress.pem'),
+        https_proxy: `http://x:${await gate.world.token(environment)}@127.0.0.1:${gate.egress.address.port}`,
+      },
+    },
+  );
+  expect(stdout).toBe(`${'a'.repeat(40)}\trefs/heads/main\n`);
+  expect(heads).toHaveLength(2);
+  expect(heads[1]).toContain(`Basic ${btoa(`u:${SECRET}`)}\r\n`);
+  await expect
+    .poll(exchanges)
+    .toMatchObject([{ reason: 'injected' }, { reason: 'placeholder_absent', status: 401 }]);
 });
 
 describe('rules', () => {
