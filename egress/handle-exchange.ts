@@ -149,7 +149,7 @@ class Interception {
   async #reach(granted: Granted): Promise<OriginConnection | ExchangeRefusal> {
     const held = this.#origin;
     this.#origin = null;
-    if (held?.fit && held.scope === granted.scope) return held;
+    if (held?.fit && held.adopt(granted.scope)) return held;
     held?.socket.destroy();
     return reachConnection(this.#gate, this.#connection, granted.proof, granted.scope, this.#found);
   }

@@ -230,8 +230,11 @@ describe('rules', () => {
   it('choose between secrets by path, request by request', async () => {
     const base = await bind({ rules: { paths: ['/'] }, secret: { value: 'secret-of-all' } });
     const deep = await bind({ rules: { paths: ['/v1/'] }, secret: { value: 'secret-of-v1' } });
+    const before = origin.peers.length;
     await ask('GET /v1/x');
     expect(heads.at(-1)).toContain('Bearer secret-of-v1\r\n');
+    // The connection that was made at the CONNECT, before the path was known, serves.
+    expect(origin.peers.length).toBe(before + 1);
     await expect.poll(exchanges).toMatchObject([{ credentials: [`${deep}@1`] }]);
     await ask('GET /v2/x');
     expect(heads.at(-1)).toContain('Bearer secret-of-all\r\n');
