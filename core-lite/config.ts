@@ -20,6 +20,7 @@ import {
   path,
   postgresUrl,
   secret,
+  secretVariables,
 } from './setting-kinds.ts';
 import { nearest } from './spelling.ts';
 
@@ -157,6 +158,17 @@ const SETTINGS = {
     'SALLYPORT_EXTRA_CA',
     path,
     'a PEM file of more roots that origins, providers and tools may be certified by',
+  ),
+  secretFolder: optional(
+    'SALLYPORT_SECRET_FOLDER',
+    path,
+    'the folder below which egress may read values of secrets (`file:PATH`), such as a mounted secret; none without it',
+  ),
+  secretVariables: preset(
+    'SALLYPORT_SECRET_VARIABLES',
+    secretVariables,
+    '',
+    'variables of egress that may be values of secrets (`env:NAME`), a list',
   ),
   feedGrace: preset(
     'SALLYPORT_FEED_GRACE',

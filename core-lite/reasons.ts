@@ -37,6 +37,12 @@ export const REFUSALS = {
     remedy:
       'use CONNECT for https:// (HTTPS_PROXY), so that TLS stays between client and host; no other scheme is served',
   },
+  request_ambiguous: {
+    status: 400,
+    text: 'the path or method of the request could be read in two ways, and the secrets of this host are limited to paths or methods',
+    remedy:
+      'send the plain path (no dot segments, no encoded dots, slashes or letters, no backslash, // or ;) and no method override',
+  },
   token_missing: {
     status: 407,
     text: 'no egress token was sent',
@@ -82,6 +88,12 @@ export const REFUSALS = {
     text: 'the port is not open for this host',
     remedy:
       'use a port that the allowlist opens for the host (443 and 80 unless an entry names another), or have an operator allow host:port',
+  },
+  rule_denied: {
+    status: 403,
+    text: 'no secret bound to this host covers the path and method of the request',
+    remedy:
+      'use a path and a method that the secrets of the host are for, or have an operator widen them: sallyport credential put --path, --method',
   },
   host_denied: {
     status: 403,
@@ -148,7 +160,8 @@ export const REFUSALS = {
   injection_failed: {
     status: 502,
     text: 'the secret bound to this host could not be put on the request, so nothing was sent',
-    remedy: 'an operator should look at the secrets bound to the host: two may want the same header',
+    remedy:
+      'an operator should look at the secrets bound to the host: two may want the same place, or one cannot be read; where a secret replaces a placeholder, send that and no key of your own',
   },
   facts_unavailable: {
     status: 503,
@@ -172,6 +185,8 @@ export const APPROVALS = {
   allowlisted: 'the host is on the allowlist of the environment',
   reported: 'not on the allowlist, let through because the environment only reports',
   injected: 'the secret bound to the host was put on the request',
+  placeholder_absent:
+    'the secret bound to the host replaces a placeholder; the request had nothing in its place, and went on without',
 } as const;
 
 /** How an open connection ended. */

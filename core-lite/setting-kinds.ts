@@ -5,6 +5,7 @@ import { type Nat64Prefix, parseNat64Prefixes } from './network/nat64.ts';
 import { type OpenNetwork, parseOpenNetworks } from './network/open-network.ts';
 import { type ParentProxy, parseParentProxy } from './network/parent-proxy.ts';
 import { Secret } from './secret.ts';
+import { isVariableName } from './vault/value-source.ts';
 
 /** Where a service listens. */
 export interface ListenAddress {
@@ -116,6 +117,19 @@ export const ownNames: Kind<readonly string[]> = {
     return wrong === undefined
       ? { value: names }
       : { fault: `has ${JSON.stringify(wrong)}, which is no host name and no address` };
+  },
+};
+
+export const secretVariables: Kind<readonly string[]> = {
+  type: 'list of variables',
+  secret: false,
+  parse: (value) => {
+    const names = value.split(',').flatMap((entry) => entry.trim() || []);
+    const wrong = names.find((name) => !isVariableName(name));
+    if (wrong !== undefined) return { fault: `has ${JSON.stringify(wrong)}, which is no name of a variable` };
+    // Whoever may write a credential must not be able to send egress's own keys to a host.
+    const own = names.find((name) => /^(SALLYPORT_|DATABASE_URL$|PG)/.test(name));
+    return own === undefined ? { value: names } : { fault: `has ${own}, which is a setting` };
   },
 };
 

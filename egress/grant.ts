@@ -4,19 +4,23 @@
  */
 import { Allow } from '../core-lite/decision.ts';
 import { makeId } from '../core-lite/id.ts';
-import type { Reason, RefusalReason } from '../core-lite/reasons.ts';
+import type { ApprovalReason, Reason, RefusalReason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import { placeSecrets, type RequestParts } from './act/inject.ts';
 import type { Connection } from './connection.ts';
 import { decideExchange } from './decide/exchange.ts';
+import { chooseSecrets } from './decide/rules.ts';
 import type { Gate } from './gate.ts';
 import type { HeaderLine, RequestHead } from './http1/head.ts';
-import { readSecrets, scopeOf } from './reach.ts';
+import { openSecrets, readBindings, scopeOf } from './secrets.ts';
 
 /** A request that was let through, and with which secrets. */
 export interface Granted {
   readonly proof: Allow;
+  /** Those that were put on: none where all stand for a placeholder that the client did not send. */
   readonly secrets: readonly OpenedSecret[];
+  /** Whether one was put on, as the record says it. */
+  readonly reason: ApprovalReason;
   /** What origin connections it may go over. */
   readonly scope: string;
   /** With its secrets. */
@@ -35,13 +39,19 @@ export async function grantExchange(
   head: RequestHead,
   headers: readonly HeaderLine[],
 ): Promise<Granted | ExchangeRefusal> {
-  const secrets = await readSecrets(gate, connection).catch(() => null);
-  if (!secrets) return { refusal: 'facts_unavailable' };
-  const decision = decideExchange({ target: connection.target, head, bound: secrets.length });
-  if (!(decision instanceof Allow)) return { refusal: decision.reason as RefusalReason };
+  const bound = await readBindings(gate, connection).catch(() => null);
+  if (!bound) return UNREADABLE;
+  const decision = decideExchange({ target: connection.target, head, bound });
+  if (!(decision instanceof Allow)) return { refusal: decision.reason };
+  // Nothing is opened for a request that is refused.
+  const chosen = chooseSecrets(head, bound);
+  const secrets = chosen === 'contested' ? [] : await openSecrets(gate, chosen).catch(() => null);
+  if (!secrets) return UNREADABLE;
+  if ('unusable' in secrets) return { refusal: 'injection_failed', code: secrets.unusable };
   const parts = placeSecrets(decision, { ...head, headers }, secrets);
   if (!parts) return { refusal: 'injection_failed' };
-  return { proof: decision, secrets, scope: scopeOf(connection, secrets), parts };
+  const reason = parts.placed.length > 0 ? decision.reason : 'placeholder_absent';
+  return { proof: decision, secrets: parts.placed, reason, scope: scopeOf(connection, secrets), parts };
 }
 
 /** One that is over. */
@@ -68,7 +78,7 @@ export function recordExchange(gate: Gate, connection: Connection, end: Exchange
     path: recordedPath(end.target),
     status: end.status,
     reason: end.reason,
-    credentials: end.secrets.map(({ credentialId, version }) => `${credentialId}@${version}`),
+    credentials: end.secrets.map(({ credentialId, revision }) => `${credentialId}@${revision}`),
     bytesUp: end.bytesUp,
     bytesDown: end.bytesDown,
     durationMs: gate.now().getTime() - end.at.getTime(),
@@ -81,4 +91,5 @@ function recordedPath(target: string): string {
   return (target.split(/[?#]/, 1)[0] ?? '').slice(0, MAX_PATH_CHARS);
 }
 
+const UNREADABLE: ExchangeRefusal = { refusal: 'facts_unavailable' };
 const MAX_PATH_CHARS = 1024;

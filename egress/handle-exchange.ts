@@ -161,7 +161,7 @@ class Interception {
   async #reach(granted: Granted): Promise<OriginConnection | ExchangeRefusal> {
     const held = this.#origin;
     this.#origin = null;
-    if (held?.fit && held.scope === granted.scope) return held;
+    if (held?.fit && held.adopt(granted.scope)) return held;
     held?.socket.destroy();
     return reachConnection(this.#gate, this.#connection, granted.proof, granted.scope, this.#found);
   }
@@ -188,7 +188,7 @@ class Interception {
       // Back to the others: a client that is silent now holds no connection of the origin's.
       if (outcome.keepOrigin) this.#gate.pool.give(origin);
       else origin.socket.destroy();
-      const reason = outcome.complete ? 'injected' : outcome.left ? 'client_reset' : 'origin_failed';
+      const reason = outcome.complete ? granted.reason : outcome.left ? 'client_reset' : 'origin_failed';
       this.#record(asked, reason, outcome.status, granted.secrets, outcome);
       return outcome.keepClient;
     }

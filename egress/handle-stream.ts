@@ -12,7 +12,7 @@ import {
 import type { TLSSocket } from 'node:tls';
 import type { EndReason, Reason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
-import { mayTrail } from './act/inject.ts';
+import { bearersOf, mayTrail } from './act/inject.ts';
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
 import { type ExchangeRefusal, type Granted, grantExchange, recordExchange } from './grant.ts';
@@ -158,20 +158,24 @@ class StreamInterception {
 
   #relay({ stream, head, ending }: Asked, granted: Granted, origin: OriginSession): Promise<StreamOutcome> {
     const { proof, parts, secrets } = granted;
-    const injected = secrets.map(({ placement }) => placement.header);
-    const originHead = writeRequestHead(parts, head, injected);
+    const originHead = writeRequestHead(parts, head, bearersOf(parts, secrets));
     const keepTrailer = (line: HeaderLine) => mayTrail(line, secrets);
     const open = (raw: readonly string[], ended: boolean) =>
       this.#gate.sessions.request(origin, raw, { endStream: ended, waitForTrailers: !ended });
     return relayStream(proof, { originHead, request: ending, keepTrailer }, stream, open);
   }
 
-  #conclude(asked: Asked, { secrets }: Granted, origin: OriginSession, outcome: StreamOutcome): void {
+  #conclude(
+    asked: Asked,
+    { secrets, reason: approved }: Granted,
+    origin: OriginSession,
+    outcome: StreamOutcome,
+  ): void {
     const { stream } = asked;
     this.#bytesUp += outcome.bytesUp;
     if (outcome.kind === 'answered') {
       this.#bytesDown += outcome.bytesDown;
-      const reason = outcome.complete ? 'injected' : 'origin_failed';
+      const reason = outcome.complete ? approved : 'origin_failed';
       this.#record(asked, reason, outcome.status, secrets, outcome);
       return;
     }

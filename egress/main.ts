@@ -1,6 +1,6 @@
 /** Starts egress: the proxy listener, the change feed it lives by, and health and metrics beside it. */
 import { buildObserve } from '../core-lite/api/observe.ts';
-import type { Config } from '../core-lite/config.ts';
+import { type Config, processVariables } from '../core-lite/config.ts';
 import { ChangeFeed } from '../core-lite/database/changes.ts';
 import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
@@ -17,6 +17,7 @@ import { type Service, translateListenError } from '../core-lite/service.ts';
 import type { ListenAddress } from '../core-lite/setting-kinds.ts';
 import { type Base, emptied, startService } from '../core-lite/start-service.ts';
 import { openClassKey } from '../core-lite/vault/class-keys.ts';
+import { openOperatorValues } from '../core-lite/vault/operator-values.ts';
 import { SecretReader } from '../core-lite/vault/secret-reader.ts';
 import { Interceptor } from './act/intercept.ts';
 import { OriginTls } from './act/secure-origin.ts';
@@ -61,13 +62,14 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Egress
   const feed = hold(new ChangeFeed(config.databaseListenUrl ?? url, 'sallyport_egress', replica));
   const facts = new Facts(database, feed);
   const seal = await openClassKey(database, config, 'egress');
+  const values = await openOperatorValues(config, processVariables(), seal.derive('value digests'));
   const leaves = await openLeaves(database, seal, feed, log);
   const registry = hold(new Registry({ feed, facts, graceMs: config.feedGrace, now: Date.now }));
   const extraRoots = await loadExtraRoots(config.extraCa);
   const gate: Gate = {
     authenticator: new Authenticator(),
     facts,
-    secrets: new SecretReader(database, feed, seal),
+    secrets: new SecretReader(database, feed, seal, values),
     registry,
     record: new Recorder({ log: connectionLog, exchanges, counts, metrics, logger: log, now }),
     resolver,

@@ -13,8 +13,7 @@ export class OriginConnection {
   readonly socket: Socket;
   readonly reader: ByteReader;
   readonly address: Place;
-  /** Everything but the address that it may be used again for. */
-  readonly scope: string;
+  #scope: string;
   /** Whether an exchange went over it before: then it may die just as it is used again. */
   used = false;
 
@@ -22,7 +21,22 @@ export class OriginConnection {
     this.socket = socket;
     this.reader = new ByteReader(socket);
     this.address = address;
-    this.scope = scope;
+    this.#scope = scope;
+  }
+
+  /** Everything but the address that it may be used again for. */
+  get scope(): string {
+    return this.#scope;
+  }
+
+  /**
+   * Takes the scope of the first exchange: while nothing has gone over a connection it bears no secret.
+   * @param scope of the same environment and target
+   * @returns whether it may be used for it
+   */
+  adopt(scope: string): boolean {
+    if (!this.used) this.#scope = scope;
+    return this.#scope === scope;
   }
 
   /** Open, silent, and nothing left over from before. */

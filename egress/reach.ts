@@ -7,11 +7,9 @@ import type { Allow } from '../core-lite/decision.ts';
 import type { Address } from '../core-lite/network/address.ts';
 import { decideAddresses } from '../core-lite/network/decide-address.ts';
 import { isInsideName } from '../core-lite/network/host-name.ts';
-import { matchesBinding } from '../core-lite/network/host-pattern.ts';
 import { ResolveFailure } from '../core-lite/network/resolve.ts';
 import { formatTarget } from '../core-lite/network/target.ts';
 import type { EndReason, RefusalReason } from '../core-lite/reasons.ts';
-import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import { dial } from './act/dial.ts';
 import type { Offer } from './act/secure-origin.ts';
 import type { Connection, Stop } from './connection.ts';
@@ -19,6 +17,7 @@ import type { Gate } from './gate.ts';
 import { OriginSession } from './http2/origin-session.ts';
 import { OriginConnection, type Place } from './origin-pool.ts';
 import { ParentFailure } from './parent/failure.ts';
+import { openReadable, readBindings, scopeOf } from './secrets.ts';
 
 /** What was found on the way, for the record, however far it went. */
 export interface Found {
@@ -36,7 +35,7 @@ interface Reached {
 export interface Unreached {
   readonly refusal: RefusalReason;
   readonly ending?: EndReason;
-  /** A code that says more: from the verifier of certificates, or of the parent proxy. */
+  /** More exactly why: a code of the verifier of certificates, the parent proxy or the secret that cannot be read. */
   readonly code?: string;
 }
 
@@ -84,36 +83,15 @@ export async function reachForInterception(
   proof: Allow,
   found: Found,
 ): Promise<SecuredOrigin | Unreached> {
-  const secrets = await readSecrets(gate, connection);
+  const secrets = await openReadable(gate, await readBindings(gate, connection));
+  if ('unusable' in secrets)
+    return connection.stopped ?? { refusal: 'injection_failed', code: secrets.unusable };
   if (secrets.length === 0) return connection.stopped ?? { refusal: 'injection_failed' };
   const scope = scopeOf(connection, secrets);
   const allowed = await allowedAddresses(gate, connection, found);
   if ('refusal' in allowed) return allowed;
   const kept = gate.sessions.take(scope, allowed) ?? gate.pool.take(scope, allowed);
   return kept ? keep(kept, found) : secureNew(gate, connection, proof, { scope, allowed, found }, EITHER);
-}
-
-/**
- * The secrets bound to the target now. A binding whose credential is gone is not silently left out: then none counts.
- * Rejects with Fault `database_unreachable` or `seal_broken`.
- */
-export async function readSecrets(
-  gate: Gate,
-  { target, environmentId }: Connection,
-): Promise<OpenedSecret[]> {
-  const facts = await gate.facts.environment(environmentId);
-  const bound = (facts?.bindings ?? []).filter(({ hosts }) =>
-    hosts.some((host) => matchesBinding(host, target.host, target.port)),
-  );
-  const secrets = await Promise.all(bound.map(({ credentialId }) => gate.secrets.read(credentialId)));
-  const read = secrets.filter((secret) => secret !== null);
-  return read.length === bound.length ? read : [];
-}
-
-/** What a kept connection may be used again for: this environment, host and port, with these credential versions. */
-export function scopeOf({ target, environmentId }: Connection, secrets: readonly OpenedSecret[]): string {
-  const versions = secrets.map(({ credentialId, version }) => `${credentialId}@${version}`);
-  return [environmentId, `${target.host}:${target.port}`, ...versions.sort()].join(' ');
 }
 
 /** An HTTP/1.1 connection: a kept one of this scope, or a new one. */

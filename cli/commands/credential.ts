@@ -1,7 +1,10 @@
 /** `credential list|rotate|rm`: credentials without their values, which never come out again. */
+import type { StoredSecretSettings } from '../../core-lite/vault/credential.ts';
+import { readStoredPlacement } from '../../core-lite/vault/placement.ts';
 import { openApi, path, query } from '../api.ts';
 import { defineCommand, type Io, wrong } from '../command.ts';
 import { EXIT } from '../command-error.ts';
+import { describePlacement, describeRules } from '../placement.ts';
 import { planSecrets, readSecrets, SECRET_OPTIONS } from '../secret-source.ts';
 import { formatMoment, formatTable } from '../table.ts';
 
@@ -82,12 +85,33 @@ export function parseCredentialName(
 
 export function showCredential(credential: CredentialAnswer, json: boolean, io: Io): void {
   const { vault, name, kind, hosts, version } = credential;
+  const first = `${vault}/${name}: ${kind} for ${hosts.join(' ')}, version ${version}`;
   if (json) io.out(JSON.stringify(credential, null, 2));
-  else io.out(`${vault}/${name}: ${kind} for ${hosts.join(' ')}, version ${version}`);
+  else for (const line of [first, ...describeUse(credential).map((use) => `  ${use}`)]) io.out(line);
 }
 
-function credentialRow({ vault, name, kind, hosts, user, version, updatedAt }: CredentialAnswer): string[] {
-  return [`${vault}/${name}`, kind, hosts.join(' '), user ?? '-', String(version), formatMoment(updatedAt)];
+/** How it is used, where that is not the same for all of its kind. */
+export function describeUse({ settings }: CredentialAnswer): string[] {
+  const { placement, rules, valueFrom } = settings as Partial<StoredSecretSettings>;
+  return [
+    ...(placement ? [`put on ${describePlacement(readStoredPlacement(placement))}`] : []),
+    ...(rules ? [`only for ${describeRules(rules)}`] : []),
+    ...(valueFrom === undefined ? [] : [`value from ${valueFrom}, read by egress`]),
+  ];
 }
 
-const HEAD = ['CREDENTIAL', 'KIND', 'HOSTS', 'USER', 'VERSION', 'UPDATED'];
+function credentialRow(credential: CredentialAnswer): string[] {
+  const { vault, name, kind, hosts, user, version, updatedAt } = credential;
+  const use = describeUse(credential).join('; ') || '-';
+  return [
+    `${vault}/${name}`,
+    kind,
+    hosts.join(' '),
+    user ?? '-',
+    String(version),
+    formatMoment(updatedAt),
+    use,
+  ];
+}
+
+const HEAD = ['CREDENTIAL', 'KIND', 'HOSTS', 'USER', 'VERSION', 'UPDATED', 'USE'];

@@ -7,6 +7,7 @@ import type { Config } from '../../core-lite/config.ts';
 import { classifyAddress } from '../../core-lite/network/address-class.ts';
 import { decideAddresses } from '../../core-lite/network/decide-address.ts';
 import { isInsideName } from '../../core-lite/network/host-name.ts';
+import { matchesBinding } from '../../core-lite/network/host-pattern.ts';
 import { openResolver } from '../../core-lite/network/open-resolver.ts';
 import { formatParentProxy } from '../../core-lite/network/parent-proxy.ts';
 import { type Binding, parseHostPatterns } from '../../core-lite/network/policy.ts';
@@ -19,7 +20,7 @@ import { defineCommand, type Io, wrong } from '../command.ts';
 import { EXIT } from '../command-error.ts';
 import { readEgressConfig } from '../home.ts';
 import { formatTable } from '../table.ts';
-import type { CredentialAnswer } from './credential.ts';
+import { type CredentialAnswer, describeUse } from './credential.ts';
 import type { EnvironmentAnswer } from './env.ts';
 
 /** What `--json` prints. */
@@ -28,6 +29,8 @@ interface Explanation {
   readonly target: string;
   readonly environment: string;
   readonly rules: readonly { readonly rule: string; readonly outcome: string; readonly saw: string }[];
+  /** Those that are put on requests there. */
+  readonly secrets: readonly Omit<NamedSecret, 'hosts'>[];
   /** The proxy that would look the name up, and whose addresses nobody here can judge; `null` where egress dials. */
   readonly parent: string | null;
   /** Empty where no name was looked up. */
@@ -72,13 +75,14 @@ export const explain = defineCommand({
 async function explainTarget(written: string, name: string, resolve: boolean, io: Io): Promise<Explanation> {
   const api = await openApi(io);
   const environment = await api.call<EnvironmentAnswer>('GET', path`/v1/environments/${name}`);
-  const base = { target: written, environment: name, rules: [], parent: null, addresses: [] };
+  const base = { target: written, environment: name, rules: [], secrets: [], parent: null, addresses: [] };
   const target = parseTarget(written);
   if (!target) return { ...base, ...denied('target_malformed') };
+  const secrets = await readSecrets(api, environment.credentials);
   const { decision, rules } = traceConnect({
     target,
     network: { ...environment, allow: parseHostPatterns(environment.allow) },
-    bindings: await readBindings(api, environment.credentials),
+    bindings: secrets,
     open: 0,
     recent: 0,
   });
@@ -87,20 +91,33 @@ async function explainTarget(written: string, name: string, resolve: boolean, io
     outcome: outcome?.verdict ?? 'passed',
     saw: why,
   }));
-  const judged = { ...base, target: formatTarget(target), rules: shown };
+  const bound = secrets
+    .filter(({ hosts }) => hosts.some((host) => matchesBinding(host, target.host, target.port)))
+    .map(({ credential, use }) => ({ credential, use }));
+  const judged = { ...base, target: formatTarget(target), rules: shown, secrets: bound };
   const { verdict, reason } = decision;
   if (verdict === 'denied') return { ...judged, ...denied(reason) };
   const approved = { ...judged, verdict, reason, text: APPROVALS[reason], remedy: null };
   return resolve ? { ...approved, ...(await explainAddresses(target, io)) } : approved;
 }
 
-/** The hosts of the environment's secrets; plain variables are bound to none. */
-async function readBindings(api: Api, names: readonly string[]): Promise<readonly Pick<Binding, 'hosts'>[]> {
+/** The environment's secrets with their hosts; plain variables are bound to none. */
+async function readSecrets(api: Api, names: readonly string[]): Promise<readonly NamedSecret[]> {
   if (names.length === 0) return [];
   const credentials = await api.call<readonly CredentialAnswer[]>('GET', '/v1/credentials');
   return credentials
     .filter(({ kind, vault, name }) => kind === 'environment_secret' && names.includes(`${vault}/${name}`))
-    .map(({ hosts }) => ({ hosts: parseHostPatterns(hosts) }));
+    .map((credential) => ({
+      hosts: parseHostPatterns(credential.hosts),
+      credential: `${credential.vault}/${credential.name}`,
+      use: describeUse(credential),
+    }));
+}
+
+interface NamedSecret extends Pick<Binding, 'hosts'> {
+  readonly credential: string;
+  /** How and on which requests it is put. */
+  readonly use: readonly string[];
 }
 
 /** The second decision: the addresses, and a refusal where none of them may be dialled. */
@@ -140,10 +157,13 @@ function denied(reason: RefusalReason) {
 }
 
 function showExplanation(explanation: Explanation, io: Io): void {
-  const { target, environment, rules, parent, addresses, verdict, reason, text, remedy } = explanation;
+  const { target, environment, rules, secrets, parent, addresses, verdict, reason, text, remedy } =
+    explanation;
   io.out(`${target} from ${environment}`);
   const ruleRows = rules.map(({ rule, outcome, saw }) => [`  ${rule}`, outcome, saw]);
   for (const line of formatTable(ruleRows)) io.out(line);
+  for (const line of formatTable(secrets.map(({ credential, use }) => [`  ${credential}`, use.join('; ')])))
+    io.out(line);
   if (parent) io.out(`  ${parent} looks the name up: its addresses are not judged`);
   const addressRows = addresses.map((each) => {
     const opened = each.class !== 'public' && each.dialled;

@@ -110,7 +110,7 @@ function credentialRoutes({ database, seals }: CoreContext): FastifyPluginAsyncT
 }
 
 function readInput(body: Static<typeof CredentialBody>): CredentialInput {
-  return { ...body, secret: readSecrets(body.secret) };
+  return { ...body, secret: readSecrets(body.secret ?? {}) };
 }
 
 function readSecrets(parts: Readonly<Record<string, string>>): Record<string, Secret> {
@@ -128,6 +128,35 @@ const SecretParts = Type.Record(
       'secret parts by name: `value`; each header of `headers`; `client_secret`, `refresh_token` of `oauth`',
   },
 );
+const Parameter = Type.String({ maxLength: 128 });
+/** The forms of a placement; what each must be is for `parsePlacement` to say. */
+const PlacementBody = Type.Union(
+  [
+    Type.Object(
+      {
+        kind: Type.Optional(Type.Literal('header')),
+        header: Type.String({ maxLength: 128 }),
+        format: Type.String({ maxLength: 256 }),
+      },
+      { additionalProperties: false },
+    ),
+    Type.Object(
+      { kind: Type.Literal('basic'), user: Type.String({ maxLength: 256 }) },
+      { additionalProperties: false },
+    ),
+    Type.Object({ kind: Type.Literal('query'), name: Parameter }, { additionalProperties: false }),
+    Type.Object(
+      {
+        kind: Type.Literal('replace'),
+        placeholder: Type.Optional(Parameter),
+        headers: Type.Optional(Type.Array(Parameter, { maxItems: 50 })),
+        query: Type.Optional(Type.Array(Parameter, { maxItems: 50 })),
+      },
+      { additionalProperties: false },
+    ),
+  ],
+  { description: 'how an environment_secret is put on a request; `{}` in a format stands for it' },
+);
 const CredentialBody = Type.Object(
   {
     kind: Type.Union([
@@ -141,16 +170,23 @@ const CredentialBody = Type.Object(
     hosts: Type.Array(HostText, { minItems: 1, maxItems: 100 }),
     user: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
     variable: Type.Optional(Type.String({ maxLength: 128 })),
-    placement: Type.Optional(
+    placement: Type.Optional(PlacementBody),
+    rules: Type.Optional(
       Type.Object(
-        { header: Type.String({ maxLength: 128 }), format: Type.String({ maxLength: 256 }) },
-        { additionalProperties: false },
+        {
+          paths: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 })),
+          methods: Type.Optional(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 50 })),
+        },
+        { additionalProperties: false, description: 'which requests an environment_secret may go on' },
       ),
+    ),
+    valueFrom: Type.Optional(
+      Type.String({ maxLength: 600, description: 'where egress reads the value: env:NAME or file:PATH' }),
     ),
     tokenUrl: Type.Optional(Type.String({ maxLength: 2048 })),
     clientId: Type.Optional(Type.String({ maxLength: 512 })),
     grant: Type.Optional(Type.Union([Type.Literal('client_credentials'), Type.Literal('refresh_token')])),
-    secret: SecretParts,
+    secret: Type.Optional(SecretParts),
   },
   { additionalProperties: false },
 );

@@ -1,5 +1,7 @@
 /** What an environment may reach: the policy as decisions read it, parsed once. */
 import { Fault } from '../errors.ts';
+import type { Placement } from '../vault/placement.ts';
+import type { RequestRules } from '../vault/request-rules.ts';
 import { formatHostPattern, type HostPattern, parseHostPattern } from './host-pattern.ts';
 
 export interface NetworkPolicy {
@@ -12,11 +14,13 @@ export interface NetworkPolicy {
   readonly newPerSecond: number;
 }
 
-/** An environment secret as far as decisions need it: the hosts that it is bound to. */
+/** An environment secret as far as decisions need it: the hosts that it is bound to, its place and its rules. */
 export interface Binding {
   readonly credentialId: string;
   readonly version: number;
   readonly hosts: readonly HostPattern[];
+  readonly placement: Placement;
+  readonly rules: RequestRules;
 }
 
 /** Throws Fault `input_invalid` that says what is wrong with which entry, and the right spelling where there is one. */

@@ -5,6 +5,9 @@
 import type { Queryable } from '../database/pool.ts';
 import { type Binding, type NetworkPolicy, parseHostPatterns } from '../network/policy.ts';
 import type { VerifiedToken } from '../tokens/verify.ts';
+import type { StoredSecretSettings } from '../vault/credential.ts';
+import { readStoredPlacement } from '../vault/placement.ts';
+import { NO_RULES } from '../vault/request-rules.ts';
 
 export interface EnvironmentFacts {
   readonly id: string;
@@ -34,7 +37,17 @@ export async function loadEnvironmentFacts(db: Queryable, id: string): Promise<E
       maxConnections: row.max_connections,
       newPerSecond: row.new_per_second,
     },
-    bindings: row.bindings.map((binding) => ({ ...binding, hosts: parseHostPatterns(binding.hosts) })),
+    bindings: row.bindings.map(readBinding),
+  };
+}
+
+function readBinding({ credentialId, version, hosts, settings }: BindingRow): Binding {
+  return {
+    credentialId,
+    version,
+    hosts: parseHostPatterns(hosts),
+    placement: readStoredPlacement(settings.placement),
+    rules: settings.rules ?? NO_RULES,
   };
 }
 
@@ -60,13 +73,21 @@ interface EnvironmentRow {
   readonly new_per_second: number;
   readonly host_epoch: string;
   readonly pod_uid: string | null;
-  readonly bindings: readonly { credentialId: string; version: number; hosts: readonly string[] }[];
+  readonly bindings: readonly BindingRow[];
+}
+
+interface BindingRow {
+  readonly credentialId: string;
+  readonly version: number;
+  readonly hosts: readonly string[];
+  readonly settings: StoredSecretSettings;
 }
 
 const FACTS = `
   SELECT e.id, e.name, e.mode, e.allow, e.max_connections, e.new_per_second, e.host_epoch, e.pod_uid,
     COALESCE((
-      SELECT json_agg(json_build_object('credentialId', c.id, 'version', c.version, 'hosts', c.hosts) ORDER BY c.id)
+      SELECT json_agg(json_build_object('credentialId', c.id, 'version', c.version, 'hosts', c.hosts,
+               'settings', c.settings) ORDER BY c.id)
         FROM environment_credentials b JOIN credentials c ON c.id = b.credential_id
        WHERE b.environment_id = e.id AND c.kind = 'environment_secret'
     ), '[]') AS bindings

@@ -81,7 +81,7 @@ export async function putCredential(
   }
   const id = old?.id ?? makeId('crd');
   const version = (old?.version ?? 0) + 1;
-  const sealed = sealSecret(seals, id, version, credential.kind, credential.secret);
+  const sealed = credential.secret && sealSecret(seals, id, version, credential.kind, credential.secret);
   await tx.query(
     `INSERT INTO credentials (id, vault_id, name, kind, hosts, owner_user, settings, sealed, version)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -123,6 +123,12 @@ export async function rotateCredential(
   if (!row) throw new Fault('not_found', `there is no credential ${vault}/${name}`);
   if (row.settings['grant'] === 'refresh_token' && !parts['refresh_token']) {
     throw new Fault('input_invalid', 'the grant refresh_token needs the secret part "refresh_token"');
+  }
+  if (row.settings['valueFrom'] !== undefined) {
+    throw new Fault(
+      'input_invalid',
+      `egress reads the value of ${vault}/${name} from ${row.settings['valueFrom']}: change it there`,
+    );
   }
   const version = row.version + 1;
   const sealed = sealSecret(seals, row.id, version, row.kind, packSecret(row.kind, parts));

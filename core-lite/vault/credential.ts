@@ -5,6 +5,16 @@
 import { Fault } from '../errors.ts';
 import { formatHostPattern, parseHostPattern } from '../network/host-pattern.ts';
 import { Secret } from '../secret.ts';
+import {
+  checkHeader,
+  HEADER_VALUE,
+  type PlacementInput,
+  parsePlacement,
+  SENTINEL,
+  type StoredPlacement,
+} from './placement.ts';
+import { NO_RULES, parseRules, type RequestRules } from './request-rules.ts';
+import { checkValueSource, isVariableName } from './value-source.ts';
 
 export const CREDENTIAL_KINDS = [
   'model_key',
@@ -16,12 +26,6 @@ export const CREDENTIAL_KINDS = [
 ] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
-/** How an environment secret is put on a request. `{}` in the format stands for the secret. */
-export interface Placement {
-  readonly header: string;
-  readonly format: string;
-}
-
 /** A credential as an operator gives it. `secret` has one part for most kinds, several for `headers` and `oauth`. */
 export interface CredentialInput {
   readonly kind: CredentialKind;
@@ -30,8 +34,11 @@ export interface CredentialInput {
   readonly user?: string;
   /** environment_secret, environment_variable: the variable's name in the pod. */
   readonly variable?: string;
-  /** environment_secret. */
-  readonly placement?: Placement;
+  /** environment_secret: how it is put on a request, and which requests it may go on. */
+  readonly placement?: PlacementInput;
+  readonly rules?: Partial<RequestRules>;
+  /** environment_secret: where egress reads its value, `env:NAME` or `file:PATH`, when it is not in the vault. */
+  readonly valueFrom?: string;
   /** oauth. */
   readonly tokenUrl?: string;
   readonly clientId?: string;
@@ -46,7 +53,16 @@ export interface Credential {
   readonly hosts: readonly string[];
   readonly user: string | null;
   readonly settings: Readonly<Record<string, unknown>>;
-  readonly secret: Secret;
+  /** `null` where the value is not in the vault. */
+  readonly secret: Secret | null;
+}
+
+/** What an environment secret's row says of how it is used, as any version of this program may have written it. */
+export interface StoredSecretSettings {
+  readonly variable: string;
+  readonly placement: StoredPlacement;
+  readonly rules?: RequestRules;
+  readonly valueFrom?: string;
 }
 
 /** Throws Fault `input_invalid` with the first thing that is wrong. */
@@ -58,7 +74,7 @@ export function parseCredential(input: CredentialInput): Credential {
     hosts: input.hosts.map(parseHost),
     user: input.user ?? null,
     settings: readSettings(input),
-    secret: packSecret(input.kind, input.secret),
+    secret: input.valueFrom === undefined ? packSecret(input.kind, input.secret) : packNothing(input.secret),
   };
 }
 
@@ -80,6 +96,13 @@ export function packSecret(kind: CredentialKind, parts: Readonly<Record<string, 
   return new Secret(JSON.stringify(Object.fromEntries(names.map((name) => [name, parts[name]?.reveal()]))));
 }
 
+function packNothing(parts: Readonly<Record<string, Secret>>): null {
+  if (Object.keys(parts).length === 0) return null;
+  throw invalid(
+    'a credential has its value in the vault or from elsewhere: give secret or valueFrom, not both',
+  );
+}
+
 /** The secret parts of a credential, from its opened seal. */
 export function unpackSecret(opened: Secret): Readonly<Record<string, Secret>> {
   const parts = JSON.parse(opened.reveal()) as Record<string, string>;
@@ -88,19 +111,24 @@ export function unpackSecret(opened: Secret): Readonly<Record<string, Secret>> {
 
 function checkSecretValue(kind: CredentialKind, name: string, value: Secret): void {
   const text = value.reveal();
-  const bytes = Buffer.byteLength(text);
-  // A plain variable is no secret; every other value must be long enough to be told from ordinary text.
-  if (kind !== 'environment_variable' && bytes < MIN_SECRET_BYTES) {
-    throw invalid(`the secret "${name}" is shorter than ${MIN_SECRET_BYTES} bytes`);
-  }
-  if (bytes > MAX_SECRET_BYTES)
-    throw invalid(`the secret "${name}" is longer than ${MAX_SECRET_BYTES} bytes`);
-  if (text.includes('\0'))
-    throw invalid(`the secret "${name}" has a NUL, which no variable or header can carry`);
-  if (text === SENTINEL) throw invalid(`"${SENTINEL}" is the sentinel, not a secret`);
-  if (kind !== 'environment_variable' && !HEADER_VALUE.test(text)) {
-    throw invalid(`the secret "${name}" has characters that a header cannot carry (a line end?)`);
-  }
+  const fault = kind === 'environment_variable' ? variableFault(text) : secretFault(text);
+  if (fault !== null) throw invalid(`the secret "${name}" ${fault}`);
+}
+
+/** What is wrong with the value of a secret; `null` where it will do. Never repeats it. */
+export function secretFault(text: string): string | null {
+  // Every value must be long enough to be told from ordinary text.
+  if (Buffer.byteLength(text) < MIN_SECRET_BYTES) return `is shorter than ${MIN_SECRET_BYTES} bytes`;
+  const fault = variableFault(text);
+  if (fault !== null) return fault;
+  return HEADER_VALUE.test(text) ? null : 'has characters that a header cannot carry (a line end?)';
+}
+
+/** A plain variable is no secret: it may be short, and is put on nothing. */
+function variableFault(text: string): string | null {
+  if (Buffer.byteLength(text) > MAX_SECRET_BYTES) return `is longer than ${MAX_SECRET_BYTES} bytes`;
+  if (text.includes('\0')) return 'has a NUL, which no variable or header can carry';
+  return text === SENTINEL ? 'is the sentinel, not a secret' : null;
 }
 
 function readSettings(input: CredentialInput): Record<string, unknown> {
@@ -115,7 +143,9 @@ function readSettings(input: CredentialInput): Record<string, unknown> {
     case 'environment_secret':
       return {
         variable: readVariable(input),
-        placement: readPlacement(input.placement ?? DEFAULT_PLACEMENT),
+        placement: parsePlacement(input.placement),
+        ...readRules(input.rules),
+        ...(input.valueFrom === undefined ? {} : { valueFrom: checkValueSource(input.valueFrom) }),
       };
     case 'environment_variable':
       return { variable: readVariable(input) };
@@ -139,29 +169,29 @@ function readOauth(input: CredentialInput): Record<string, unknown> {
 }
 
 function readVariable(input: CredentialInput): string {
-  if (!input.variable || !VARIABLE.test(input.variable)) {
+  if (!input.variable || !isVariableName(input.variable)) {
     throw invalid(`an ${input.kind} needs variable, a name of letters, digits and _`);
   }
   return input.variable;
 }
 
-function readPlacement(placement: Placement): Placement {
-  checkHeader(placement.header);
-  if (placement.format.split('{}').length !== 2 || !HEADER_VALUE.test(placement.format)) {
-    throw invalid('a placement’s format holds {} once, where the secret goes');
-  }
-  return { header: placement.header.toLowerCase(), format: placement.format };
-}
-
-function checkHeader(name: string): void {
-  if (!HEADER_NAME.test(name)) throw invalid(`"${name}" is not a header name`);
-  if (FRAMING_HEADERS.has(name.toLowerCase()))
-    throw invalid(`the header ${name} belongs to the connection and cannot carry a secret`);
+/** A credential without rules has no word of them. */
+function readRules(input: Partial<RequestRules> = NO_RULES): { readonly rules?: RequestRules } {
+  const rules = parseRules(input);
+  return rules.paths.length + rules.methods.length > 0 ? { rules } : {};
 }
 
 function refuseForeignSettings(input: CredentialInput): void {
   const allowed = SETTINGS_OF[input.kind];
-  for (const name of ['variable', 'placement', 'tokenUrl', 'clientId', 'grant'] as const) {
+  for (const name of [
+    'variable',
+    'placement',
+    'rules',
+    'valueFrom',
+    'tokenUrl',
+    'clientId',
+    'grant',
+  ] as const) {
     if (input[name] !== undefined && !allowed.includes(name)) throw invalid(`a ${input.kind} has no ${name}`);
   }
 }
@@ -176,9 +206,6 @@ function invalid(what: string): Fault {
   return new Fault('input_invalid', what);
 }
 
-/** What stands in the pod where a secret would. */
-export const SENTINEL = 'sallyport-managed';
-const DEFAULT_PLACEMENT: Placement = { header: 'authorization', format: 'Bearer {}' };
 const SECRET_PARTS: Readonly<
   Record<CredentialKind, { required: readonly string[]; optional: readonly string[] }>
 > = {
@@ -194,26 +221,9 @@ const SETTINGS_OF: Readonly<Record<CredentialKind, readonly string[]>> = {
   bearer: [],
   headers: [],
   oauth: ['tokenUrl', 'clientId', 'grant'],
-  environment_secret: ['variable', 'placement'],
+  environment_secret: ['variable', 'placement', 'rules', 'valueFrom'],
   environment_variable: ['variable'],
 };
 /** Shorter values would be found in ordinary text when a response is masked. */
 const MIN_SECRET_BYTES = 8;
 const MAX_SECRET_BYTES = 16_384;
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
-/** RFC 9110 5.5: visible ASCII and inner spaces; no obs-text, so that every client and origin reads the same bytes. */
-const HEADER_VALUE = /^[!-~](?:[ \t!-~]*[!-~])?$/;
-const FRAMING_HEADERS = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);

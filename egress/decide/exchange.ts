@@ -1,25 +1,31 @@
 /**
  * Whether one request inside an interception may go on: it must be a plain request for the host of the CONNECT, and a
- * secret must be bound to it still. Pure, like every decision.
+ * secret that is bound to the host must cover it. Pure, like every decision.
  */
 import { Allow, type Decision, Deny } from '../../core-lite/decision.ts';
 import type { Target } from '../../core-lite/network/target.ts';
 import { headerValues, type RequestHead } from '../http1/head.ts';
+import { chooseSecrets, hasRules, isAmbiguous, type Ruled } from './rules.ts';
 
 export interface ExchangeFacts {
   /** Of the CONNECT. */
   readonly target: Target;
   readonly head: RequestHead;
-  /** How many secrets are bound to the target now. */
-  readonly bound: number;
+  /** The secrets bound to the target now. */
+  readonly bound: readonly Ruled[];
 }
 
+/** The secrets of an exchange that is allowed are those that `chooseSecrets` makes of the same facts. */
 export function decideExchange({ target, head, bound }: ExchangeFacts): Decision {
   // TRACE would send the secret back; a CONNECT inside would be a way around the gate.
   if (/^(trace|connect)$/i.test(head.method)) return new Deny('method_refused');
   if (!isHere(target, head)) return new Deny('authority_mismatch');
   if (!PATH.test(head.target)) return new Deny('request_malformed');
-  return bound > 0 ? new Allow('injected') : new Deny('injection_failed');
+  if (bound.length === 0) return new Deny('injection_failed');
+  if (bound.some(hasRules) && isAmbiguous(head)) return new Deny('request_ambiguous');
+  const chosen = chooseSecrets(head, bound);
+  if (chosen === 'contested') return new Deny('injection_failed');
+  return chosen.length > 0 ? new Allow('injected') : new Deny('rule_denied');
 }
 
 /** One connection, one host: the request names the host of the CONNECT and no other, in every place that could. */

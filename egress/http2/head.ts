@@ -42,7 +42,7 @@ export function readRequestHead(raw: readonly string[], sensitive: readonly stri
 
 /**
  * What the origin is sent.
- * @param injected names of the headers that bear a secret
+ * @param injected names of the headers, or `:path`, that bear a secret
  */
 export function writeRequestHead(
   parts: RequestParts,

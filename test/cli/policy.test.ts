@@ -141,10 +141,43 @@ describe('vault and credential', () => {
     const listed = (await type('credential list team --json')).json<{ name: string; settings: object }[]>();
     const settings = Object.fromEntries(listed.map(({ name, settings }) => [name, settings]));
     expect(settings).toMatchObject({
-      file: { variable: 'TOKEN', placement: { header: 'x-key', format: '{}' } },
+      file: { variable: 'TOKEN', placement: { kind: 'header', header: 'x-key', format: '{}' } },
       parts: { headers: ['x-one', 'x-two', 'x-three'] },
       oauth: { clientId: 'c' },
     });
+  });
+
+  it('put says how a secret is put on a request, and on which', async () => {
+    const put = (name: string, words: string) =>
+      type(`credential put team/${name} --kind environment_secret --variable T --host a.test ${words}`, {
+        stdin: VALUES.stdin,
+      });
+    const shown = [
+      await put('forms', '--basic-user x-access-token'),
+      await put('forms', '--query api_key --method GET --method HEAD --path /v1/'),
+      await put('forms', '--replace --path /v1/models'),
+      await put('forms', '--in-header x-key --in-query key --placeholder sk-0000000'),
+      await put('forms', '--value-from file:git/token'),
+    ];
+    expect(shown.map(({ status, out, err }) => [status, ...err, ...out.slice(1)])).toEqual([
+      [0, '  put on as Basic, user x-access-token'],
+      [0, '  put on as parameter api_key', '  only for GET HEAD /v1/'],
+      [0, '  put on in place of sallyport-managed in authorization', '  only for /v1/models'],
+      [0, '  put on in place of sk-0000000 in x-key ?key'],
+      [0, '  put on as header authorization: Bearer {}', '  value from file:git/token, read by egress'],
+    ]);
+    expect((await type('credential rotate team/forms', { stdin: VALUES.stdin })).err[0]).toContain(
+      'change it there',
+    );
+    const listed = (await type('credential list team')).out.find((line) => line.startsWith('team/forms'));
+    expect(listed).toMatch(
+      /put on as header authorization: Bearer \{\}; value from file:git\/token, read by egress$/,
+    );
+    expect((await put('none', '--query a --basic-user b')).err[0]).toContain('--basic-user and --query');
+    expect((await put('none', '--value-from env:A --from-env A')).err[0]).toContain('--value-from');
+    expect((await put('none', '--value-from /etc/passwd')).err[0]).toContain('env:NAME');
+    expect((await put('none', '--path /a/../b')).err[0]).toContain('no path rule');
+    expect((await type('credential rm team/forms')).status).toBe(0);
   });
 
   it.each([
@@ -184,7 +217,10 @@ describe('vault and credential', () => {
 
   it('rotate replaces the value; what is in use is not removed', async () => {
     const rotated = await type('credential rotate team/file', { stdin: VALUES.rotated });
-    expect(rotated.out).toEqual(['team/file: environment_secret for a.test, version 2']);
+    expect(rotated.out).toEqual([
+      'team/file: environment_secret for a.test, version 2',
+      '  put on as header x-key: {}',
+    ]);
     await type('env put bound --allow a.test --credential team/file');
     expect((await type('credential rm team/file')).err[0]).toContain('is bound to bound');
     expect((await type('vault rm team')).err[0]).toContain('still holds 5 credentials');

@@ -234,7 +234,13 @@ describe('explain', () => {
       rules: expect.arrayContaining([
         { rule: 'bound', outcome: 'passed', saw: expect.stringContaining('its TLS is terminated') },
       ]),
+      secrets: [{ credential: 'team/key', use: ['put on as header authorization: Bearer {}'] }],
     });
+    expect((await type('explain --env bound public.test')).out).toContainEqual(
+      expect.stringMatching(/^ {2}team\/key +put on as header authorization/),
+    );
+    const elsewhere = (await type('explain --env bound public.test:80 --json')).json<object>();
+    expect(elsewhere).toMatchObject({ secrets: [] });
   });
 
   it('looks up no name that it denies, nor any with --no-resolve', async () => {

@@ -1,6 +1,6 @@
 /** What a workload finds in its environment, and what of the shell's it does not. */
 import { describe, expect, it } from 'vitest';
-import { SENTINEL as CORE_SENTINEL } from '../../core-lite/vault/credential.ts';
+import { SENTINEL as CORE_SENTINEL } from '../../core-lite/vault/placement.ts';
 import { makeVariables, SENTINEL, type VariableFacts } from '../../pod/variables.ts';
 
 const FACTS: VariableFacts = {

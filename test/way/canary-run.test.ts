@@ -93,6 +93,41 @@ describe('a secret that is used', { timeout: 60_000 }, () => {
     expect(bound.asked.map(({ headers }) => headers.authorization)).toContain(`Bearer ${secretNow()}`);
   });
 
+  it('is put on in every form, also one that egress reads itself', async () => {
+    const values = ['as Basic', 'as a parameter', 'for a placeholder'].map((name) => stand.plant(name));
+    const inFile = plantWord('of a file');
+    await stand.write('secrets/token', `${inFile}\n`);
+    const [basic, query, replace] = values.map((value) => ({ secret: { value } }));
+    const forms = {
+      basic: { ...basic, placement: { kind: 'basic', user: 'u' } },
+      query: { ...query, placement: { kind: 'query', name: 'key' } },
+      replace: { ...replace, placement: { kind: 'replace', headers: ['x-key'], query: ['k'] } },
+      file: { valueFrom: 'file:token', placement: { header: 'x-file', format: 'k={}' } },
+    };
+    for (const [name, form] of Object.entries(forms))
+      await put(name, { kind: 'environment_secret', variable: 'FORM', hosts: [at(bound)], ...form });
+    const credentials = Object.keys(forms).map((name) => `run/${name}`);
+    await stand.call('PUT', '/v1/environments/forms', { allow: [at(bound)], credentials });
+    const token = await stand.mint('forms');
+    const head = (line: string) => `${line} HTTP/1.1\r\nHost: ${at(bound)}\r\n`;
+    const line = 'GET /x?key=mine&k=sallyport-managed';
+    expect(await exchange(at(bound), `${head(line)}X-Key: sallyport-managed\r\n\r\n`, token)).toBe(200);
+    const { path = '', headers = {} } = bound.asked.at(-1) ?? {};
+    expect([...new URL(path, 'https://a.test').searchParams]).toEqual([
+      ['k', values[2]],
+      ['key', values[1]],
+    ]);
+    expect(headers).toMatchObject({
+      'x-key': values[2],
+      'x-file': `k=${inFile}`,
+      authorization: `Basic ${btoa(`u:${values[0]}`)}`,
+    });
+    const own = `${head('GET /x')}X-Key: ${values[2]}\r\n\r\n`;
+    expect(await exchange(at(bound), own, token)).toBe(502);
+    await stand.write('secrets/token', `${inFile}\n${inFile}\n`);
+    await expect.poll(() => exchange(at(bound), `${head(line)}\r\n`, token), { timeout: 5_000 }).toBe(502);
+  });
+
   it('is rotated and unbound while egress uses it', async () => {
     const held = await enter(at(bound), await stand.mint('unbound'));
     const value = stand.plant('environment secret rotated');

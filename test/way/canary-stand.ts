@@ -3,7 +3,7 @@
  * word that came back. What it did not note was not searched.
  */
 import { createPrivateKey, randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -69,6 +69,7 @@ export class CanaryStand {
   /** Names: `open.test` leads to the origin, `bound.test` nowhere, those of `origins` to them, others do not exist. */
   static async start(origins: readonly NamedOrigin[] = []): Promise<CanaryStand> {
     const folder = await mkdtemp(join(tmpdir(), 'sallyport-canary-'));
+    await mkdir(join(folder, 'secrets'));
     const names = origins.map(({ name }) => name);
     await writeFile(join(folder, 'hosts'), `127.0.0.1 ${['open.test', 'bound.test', ...names].join(' ')}\n`);
     await writeFile(join(folder, 'roots.pem'), origins.map(({ caPem }) => caPem ?? '').join(''));
@@ -80,6 +81,7 @@ export class CanaryStand {
       SALLYPORT_DNS_SERVERS: dns.address,
       SALLYPORT_OPEN_NETWORKS: '*.test=127.0.0.0/8',
       SALLYPORT_LOG_LEVEL: 'debug',
+      SALLYPORT_SECRET_FOLDER: join(folder, 'secrets'),
       SALLYPORT_CORE_OBSERVE_LISTEN: `127.0.0.1:${observePorts[0]}`,
       SALLYPORT_EGRESS_OBSERVE_LISTEN: `127.0.0.1:${observePorts[1]}`,
       SALLYPORT_GATES_OBSERVE_LISTEN: `127.0.0.1:${observePorts[2]}`,

@@ -32,6 +32,28 @@ describe('GET /v1/environments/{name}/pod-variables', () => {
     expect(JSON.stringify(body) + world.logged()).not.toContain(SECRET);
   });
 
+  it('holds the placeholder of a secret that has its own', async () => {
+    const secret = (variable: string, more: object) => ({
+      kind: 'environment_secret',
+      variable,
+      hosts: ['api.example.com'],
+      secret: { value: SECRET },
+      ...more,
+    });
+    const replace = { kind: 'replace', headers: ['x-key'] };
+    const own = { placement: { ...replace, placeholder: 'sk-00000000' } };
+    await send('PUT', '/v1/vaults/v/credentials/own', secret('KEY', own));
+    await send('PUT', '/v1/vaults/v/credentials/sentinel', secret('OTHER', { placement: replace }));
+    await send('PUT', '/v1/vaults/v/credentials/file', secret('FILE', { secret: {}, valueFrom: 'file:a' }));
+    const credentials = ['v/own', 'v/sentinel', 'v/file', 'v/region'];
+    await send('PUT', '/v1/environments/own', { credentials });
+    const { body } = await send('GET', '/v1/environments/own/pod-variables');
+    expect(body).toEqual({
+      sentinels: expect.arrayContaining(['OTHER', 'FILE']),
+      plain: { KEY: 'sk-00000000', REGION: 'eu' },
+    });
+  });
+
   it('is empty where nothing is bound', async () => {
     const { body } = await send('GET', '/v1/environments/empty/pod-variables');
     expect(body).toEqual({ sentinels: [], plain: {} });

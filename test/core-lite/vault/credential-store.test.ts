@@ -89,6 +89,25 @@ describe('a credential', () => {
     expect(() => installation.seals.gates.open(old, credentialPlace(first.id, 3))).toThrow();
   });
 
+  it('whose value egress reads has no secret part, and is not rotated', async () => {
+    const { secret: _, ...input } = secretOf('environment_secret');
+    const { id } = await put('one', { ...input, valueFrom: 'file:token', secret: {} });
+    expect(await core.query('SELECT sealed FROM credentials WHERE id = $1', [id])).toEqual([
+      { sealed: null },
+    ]);
+    expect(await findCredential(core, vault, 'one')).toMatchObject({ settings: { valueFrom: 'file:token' } });
+    await expect(rotate('one', { value: new Secret(VALUE) })).rejects.toMatchObject({
+      code: 'input_invalid',
+    });
+    await put('one', secretOf('environment_secret'));
+    expect((await sealedOf(id)).length).toBeGreaterThan(VALUE.length);
+    const both = { ...secretOf('environment_secret'), valueFrom: 'file:token' };
+    expect(() => parseCredential(both)).toThrow('not both');
+    expect(() => parseCredential({ ...secretOf('bearer'), valueFrom: 'file:token' })).toThrow('no valueFrom');
+    const stray = installation.owner.query('UPDATE credentials SET sealed = NULL WHERE id = $1', [id]);
+    await expect(stray).rejects.toMatchObject({ code: expect.anything() });
+  });
+
   it('keeps its kind', async () => {
     await put('one', secretOf('bearer'));
     await expect(put('one', secretOf('model_key'))).rejects.toMatchObject({ code: 'conflict' });

@@ -48,12 +48,12 @@ describe('every kind is taken', () => {
     [
       'environment_secret',
       bound,
-      { variable: 'API_TOKEN', placement: { header: 'authorization', format: 'Bearer {}' } },
+      { variable: 'API_TOKEN', placement: { kind: 'header', header: 'authorization', format: 'Bearer {}' } },
     ],
     [
       'environment_secret in a header of its own',
       { ...bound, placement: { header: 'X-Api-Key', format: '{}' } },
-      { variable: 'API_TOKEN', placement: { header: 'x-api-key', format: '{}' } },
+      { variable: 'API_TOKEN', placement: { kind: 'header', header: 'x-api-key', format: '{}' } },
     ],
     ['environment_variable', variable, { variable: 'MODE' }],
     ['a short variable', { ...variable, secret: { value: new Secret('1') } }, { variable: 'MODE' }],
@@ -171,7 +171,7 @@ describe('what is refused', () => {
 });
 
 function opened(of: Credential | CredentialInput): Record<string, string> {
-  const parts = of.secret instanceof Secret ? unpackSecret(of.secret) : of.secret;
+  const parts = of.secret instanceof Secret ? unpackSecret(of.secret) : (of.secret ?? {});
   return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.reveal()]));
 }
 

@@ -1,0 +1,102 @@
+/**
+ * Which of the secrets of a host a request gets, where their rules limit them to paths and methods. Pure. A request that
+ * two readers could read differently is ambiguous: its raw bytes are forwarded, so the origin's reading would count.
+ */
+import type { Binding } from '../../core-lite/network/policy.ts';
+import { foldName, type RequestHead } from '../http1/head.ts';
+import { decodeParameter, namesParameter, wantSamePlace } from '../places.ts';
+
+/** A secret as far as it is chosen by. */
+export type Ruled = Pick<Binding, 'placement' | 'rules'>;
+
+/** What of a request the rules judge. */
+export type Judged = Pick<RequestHead, 'method' | 'target' | 'headers'>;
+
+export function hasRules({ rules }: Ruled): boolean {
+  return rules.paths.length + rules.methods.length > 0;
+}
+
+/**
+ * The secrets that a request gets: all that cover it, and of those that want the same place the one with the longest
+ * path rule.
+ * @returns `contested` where two have the same claim to a place
+ */
+export function chooseSecrets<S extends Ruled>(
+  request: Judged,
+  secrets: readonly S[],
+): readonly S[] | 'contested' {
+  const covering = secrets
+    .map((secret) => ({ secret, claim: claimOf(secret, request) }))
+    .filter(({ claim }) => claim !== NOT_COVERED)
+    .sort((one, other) => other.claim - one.claim);
+  const chosen: typeof covering = [];
+  for (const candidate of covering) {
+    const rival = chosen.find(({ secret }) => wantSamePlace(secret.placement, candidate.secret.placement));
+    if (rival?.claim === candidate.claim) return 'contested';
+    if (!rival) chosen.push(candidate);
+  }
+  return chosen.map(({ secret }) => secret);
+}
+
+/** Whether an origin could read another path or method than the rules do. */
+export function isAmbiguous({ target, headers }: Judged): boolean {
+  if (target.includes('#') || isAmbiguousPath(pathOf(target))) return true;
+  if (headers.some(({ name }) => OVERRIDES.has(foldName(name)))) return true;
+  const query = target.slice(pathOf(target).length + 1);
+  return query.split(/[&;]/).some((parameter) => namesParameter(parameter.split('=', 1)[0] ?? '', '_method'));
+}
+
+/** How long the path rule is that covers the request; the longest of several. */
+function claimOf({ rules }: Ruled, { method, target }: Judged): number {
+  if (rules.methods.length > 0 && !rules.methods.includes(method)) return NOT_COVERED;
+  if (rules.paths.length === 0) return 0;
+  const path = pathOf(target);
+  const covering = rules.paths.filter((rule) => (rule.endsWith('/') ? path.startsWith(rule) : path === rule));
+  return Math.max(NOT_COVERED, ...covering.map((rule) => rule.length));
+}
+
+function pathOf(target: string): string {
+  return target.split('?', 1)[0] as string;
+}
+
+function isAmbiguousPath(path: string): boolean {
+  if (BAD_ESCAPE.test(path) || NEEDLESS_ESCAPE.test(path)) return true;
+  let layer = path;
+  for (let depth = 0; depth < MAX_LAYERS; depth++) {
+    if (AMBIGUOUS.test(layer) || isAmbiguousText(layer)) return true;
+    // Proxies and frameworks in front of an origin may each decode once.
+    const decoded = decodeParameter(layer.replaceAll('+', '%2B'));
+    if (decoded === layer) return false;
+    layer = decoded;
+  }
+  return true;
+}
+
+/** Bytes that are no UTF-8 (an overlong dot), and characters that compatibility mapping makes dots and slashes of. */
+function isAmbiguousText(layer: string): boolean {
+  if (!NOT_ASCII.test(layer)) return false;
+  try {
+    return AMBIGUOUS.test(UTF8.decode(Buffer.from(layer, 'latin1')).normalize('NFKC'));
+  } catch {
+    return true;
+  }
+}
+
+const NOT_COVERED = -1;
+/** More encodings inside each other than anyone needs. */
+const MAX_LAYERS = 4;
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+const NOT_ASCII = /[\x80-\xff]/;
+const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
+/** RFC 3986 6.2.2.2: an encoded unreserved character is the character itself, so the path has another spelling. */
+const NEEDLESS_ESCAPE = /%(?:2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aAeE])/;
+/** Encoded dot, slash, backslash or semicolon; `\`; `;`; `//`; a segment of dots and blanks; a control character. */
+const AMBIGUOUS = /%2e|%2f|%5c|%3b|[\\;]|\/\/|(?:^|\/)[. ]+(?:\/|$)|[^ -~\u0080-\uffff]/i;
+/** Headers by which frameworks take another method or path than the request line's (folded). */
+const OVERRIDES: ReadonlySet<string> = new Set([
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-url',
+  'x-rewrite-url',
+]);
