@@ -57,6 +57,14 @@ export interface ExchangeEnd {
   readonly secrets: readonly OpenedSecret[];
   readonly bytesUp: number;
   readonly bytesDown: number;
+  /** How often a secret was masked in the answer. */
+  readonly masked: number;
+}
+
+/** @param answer what came of it at the client */
+export function reasonOfAnswer(answer: { readonly complete: boolean; readonly cut: boolean }): Reason {
+  if (answer.cut) return 'secret_echoed';
+  return answer.complete ? 'injected' : 'origin_failed';
 }
 
 export function recordExchange(gate: Gate, connection: Connection, end: ExchangeEnd): void {
@@ -71,6 +79,7 @@ export function recordExchange(gate: Gate, connection: Connection, end: Exchange
     credentials: end.secrets.map(({ credentialId, version }) => `${credentialId}@${version}`),
     bytesUp: end.bytesUp,
     bytesDown: end.bytesDown,
+    masked: end.masked,
     durationMs: gate.now().getTime() - end.at.getTime(),
   });
 }

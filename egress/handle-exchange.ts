@@ -11,7 +11,13 @@ import { refuse } from './act/refuse.ts';
 import { type ExchangeOutcome, relay, type Side } from './act/relay.ts';
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
-import { type ExchangeRefusal, type Granted, grantExchange, recordExchange } from './grant.ts';
+import {
+  type ExchangeRefusal,
+  type Granted,
+  grantExchange,
+  reasonOfAnswer,
+  recordExchange,
+} from './grant.ts';
 import { ByteReader } from './http1/byte-reader.ts';
 import { dropConnectionHeaders } from './http1/connection-headers.ts';
 import { type Framing, requestFraming } from './http1/framing.ts';
@@ -19,6 +25,7 @@ import { type HeaderLine, parseRequestHead, type RequestHead } from './http1/hea
 import { makeLine, writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachConnection } from './reach.ts';
+import { Scrubber } from './scrub/scrubber.ts';
 
 /** What an interception came to. */
 export interface InterceptionEnd {
@@ -159,7 +166,8 @@ class Interception {
     const keepTrailer = (line: HeaderLine) => mayTrail(line, granted.secrets);
     origin.used = true;
     const originHead = writeRequestHead({ ...granted.parts, minor: head.minor });
-    const input = { head, framing, originHead, keepTrailer };
+    const scrubber = new Scrubber(granted.secrets.map(({ value }) => value));
+    const input = { head, framing, originHead, keepTrailer, scrubber };
     return relay(granted.proof, input, this.#client, origin);
   }
 
@@ -176,8 +184,7 @@ class Interception {
       // Back to the others: a client that is silent now holds no connection of the origin's.
       if (outcome.keepOrigin) this.#gate.pool.give(origin);
       else origin.socket.destroy();
-      const reason = outcome.complete ? 'injected' : 'origin_failed';
-      this.#record(asked, reason, outcome.status, granted.secrets, outcome);
+      this.#record(asked, reasonOfAnswer(outcome), outcome.status, granted.secrets, outcome);
       return outcome.keepClient;
     }
     origin.socket.destroy();
@@ -215,11 +222,11 @@ class Interception {
     reason: Reason,
     status: number | null,
     secrets: readonly OpenedSecret[],
-    bytes: { readonly bytesUp: number; readonly bytesDown: number },
+    passed: { readonly bytesUp: number; readonly bytesDown: number; readonly masked?: number },
   ): void {
     const { method, target } = asked.head;
-    const { bytesUp, bytesDown } = bytes;
-    const end = { method, target, at: asked.at, reason, status, secrets, bytesUp, bytesDown };
+    const { bytesUp, bytesDown, masked = 0 } = passed;
+    const end = { method, target, at: asked.at, reason, status, secrets, bytesUp, bytesDown, masked };
     recordExchange(this.#gate, this.#connection, end);
   }
 }

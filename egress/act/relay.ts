@@ -1,13 +1,13 @@
 /**
  * One exchange: the client's request to the origin and the answer back, both streamed with backpressure and neither
- * changed but for its head. Bytes that break their framing stop everything; an answer that breaks off is broken off at
+ * changed but for its head and for the secrets that an answer echoes. Bytes that break their framing stop everything; an answer that breaks off is broken off at
  * the client too, never ended cleanly.
  */
 import type { Writable } from 'node:stream';
 import type { Allow } from '../../core-lite/decision.ts';
 import { makeBodyReader } from '../http1/body.ts';
 import type { BodyReader } from '../http1/body-reader.ts';
-import type { ByteReader } from '../http1/byte-reader.ts';
+import type { ByteReader, NoBytes } from '../http1/byte-reader.ts';
 import { dropConnectionHeaders } from '../http1/connection-headers.ts';
 import { type Framing, responseFraming } from '../http1/framing.ts';
 import {
@@ -18,6 +18,9 @@ import {
   type ResponseHead,
 } from '../http1/head.ts';
 import { writeResponseHead } from '../http1/write-head.ts';
+import type { BodyScrubber } from '../scrub/body-scrubber.ts';
+import { outlastsPause } from '../scrub/pause.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
 
 /** One side of the exchange. */
 export interface Side {
@@ -31,6 +34,8 @@ export interface ExchangeInput {
   /** The head that the origin gets, secret and all. */
   readonly originHead: Buffer;
   readonly keepTrailer: (line: HeaderLine) => boolean;
+  /** Of the secrets that are in the head. */
+  readonly scrubber: Scrubber;
 }
 
 export type ExchangeOutcome =
@@ -45,6 +50,10 @@ export type ExchangeOutcome =
       readonly bytesUp: number;
       readonly bytesDown: number;
       readonly complete: boolean;
+      /** Whether it was cut off because of a secret in it that could not be masked. */
+      readonly cut: boolean;
+      /** How often a secret was masked in it. */
+      readonly masked: number;
       readonly keepClient: boolean;
       readonly keepOrigin: boolean;
     };
@@ -69,12 +78,13 @@ class Exchange {
   #bytesDown = 0;
   #broken = false;
   #malformed = false;
+  #cut = false;
 
   constructor(_proof: Allow, input: ExchangeInput, client: Side, origin: Side) {
     this.#input = input;
     this.#client = client;
     this.#origin = origin;
-    this.#requestBody = makeBodyReader(input.framing, input.keepTrailer);
+    this.#requestBody = makeBodyReader(input.framing, (line) => (input.keepTrailer(line) ? line : null));
   }
 
   async run(): Promise<ExchangeOutcome> {
@@ -128,7 +138,7 @@ class Exchange {
       // Nobody asked to switch protocols: an upgrade is not passed on.
       if (!head || head.status === 101) return { kind: 'invalid', bytesUp: this.#bytesUp };
       if (head.status >= 200) return this.#answer(head);
-      if (this.#input.head.minor === 1) await send(this.#client.socket, clientHead(head, false));
+      if (this.#input.head.minor === 1) await send(this.#client.socket, this.#clientHead(head, false));
     }
     return { kind: 'invalid', bytesUp: this.#bytesUp };
   }
@@ -140,8 +150,9 @@ class Exchange {
       return { kind: 'invalid', bytesUp: this.#bytesUp };
     }
     const keepClient = this.#mayKeepClient(framing);
-    await send(this.#client.socket, clientHead(head, !keepClient));
-    const complete = await this.#receiveBody(framing);
+    await send(this.#client.socket, this.#clientHead(head, !keepClient));
+    const scrubbed = this.#input.scrubber.body(head);
+    const complete = await this.#receiveBody(framing, scrubbed).finally(() => scrubbed.close());
     if (!complete) this.#client.socket.destroy();
     const sent = this.#requestBody.done && !this.#broken;
     return {
@@ -150,6 +161,8 @@ class Exchange {
       bytesUp: this.#bytesUp,
       bytesDown: this.#bytesDown,
       complete,
+      cut: this.#cut,
+      masked: this.#input.scrubber.masked,
       keepClient: keepClient && complete && sent,
       keepOrigin: complete && sent && framing.kind !== 'until_close' && keepsAlive(head.minor, head.headers),
     };
@@ -160,28 +173,49 @@ class Exchange {
     return framing.kind !== 'until_close' && this.#requestBody.done && keepsAlive(minor, headers);
   }
 
+  /** @param close whether the client's connection ends with it */
+  #clientHead(head: ResponseHead, close: boolean): Buffer {
+    const masked = this.#input.scrubber.head(head);
+    return writeResponseHead({ ...masked, headers: dropConnectionHeaders(masked.headers) }, close);
+  }
+
   /** @returns whether the body came to its end */
-  async #receiveBody(framing: Framing): Promise<boolean> {
-    const body = makeBodyReader(framing, () => true);
+  async #receiveBody(framing: Framing, scrubbed: BodyScrubber): Promise<boolean> {
+    const body = makeBodyReader(framing, (line) => this.#input.scrubber.line(line));
     const { reader } = this.#origin;
     while (!body.done) {
-      const chunk = await reader.next();
-      if (typeof chunk === 'string') return framing.kind === 'until_close' && chunk === 'end';
+      const chunk = await this.#nextOfAnswer(scrubbed);
+      if (typeof chunk === 'string') {
+        return (await this.#pass(scrubbed.letGo())) && framing.kind === 'until_close' && chunk === 'end';
+      }
       const step = body.read(chunk);
       if (!step) return false;
       if (step.used < chunk.length) reader.unread(chunk.subarray(step.used));
-      for (const part of step.forward) {
-        this.#bytesDown += part.length;
-        if (!(await send(this.#client.socket, part))) return false;
+      for (const [i, part] of step.forward.entries()) {
+        if (!(await this.#pass(await scrubbed.push(part, i === 0 ? step.data : [])))) return false;
       }
+    }
+    return this.#pass(scrubbed.letGo());
+  }
+
+  async #nextOfAnswer(scrubbed: BodyScrubber): Promise<Buffer | NoBytes> {
+    const next = this.#origin.reader.next();
+    if (scrubbed.mayLetGo && (await outlastsPause(next))) await this.#pass(scrubbed.letGo());
+    return next;
+  }
+
+  /** @returns `false` where nothing more may pass */
+  async #pass(parts: readonly Buffer[] | 'cut'): Promise<boolean> {
+    if (parts === 'cut') {
+      this.#cut = true;
+      return false;
+    }
+    for (const part of parts) {
+      this.#bytesDown += part.length;
+      if (!(await send(this.#client.socket, part))) return false;
     }
     return true;
   }
-}
-
-/** @param close whether the client's connection ends with it */
-function clientHead(head: ResponseHead, close: boolean): Buffer {
-  return writeResponseHead({ ...head, headers: dropConnectionHeaders(head.headers) }, close);
 }
 
 /** Writes and waits until more may be written. @returns `false` where the other side is gone */
