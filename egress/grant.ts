@@ -67,6 +67,25 @@ export interface ExchangeEnd {
   readonly secrets: readonly OpenedSecret[];
   readonly bytesUp: number;
   readonly bytesDown: number;
+  /** How often a secret was masked in the answer. */
+  readonly masked: number;
+}
+
+/**
+ * @param granted why it was let through
+ * @param answer what came of it at the client
+ */
+export function reasonOfAnswer(
+  granted: Reason,
+  {
+    complete,
+    cut,
+    left = false,
+  }: { readonly complete: boolean; readonly cut: boolean; readonly left?: boolean },
+): Reason {
+  if (cut) return 'secret_echoed';
+  if (complete) return granted;
+  return left ? 'client_reset' : 'origin_failed';
 }
 
 export function recordExchange(gate: Gate, connection: Connection, end: ExchangeEnd): void {
@@ -81,6 +100,7 @@ export function recordExchange(gate: Gate, connection: Connection, end: Exchange
     credentials: end.secrets.map(({ credentialId, revision }) => `${credentialId}@${revision}`),
     bytesUp: end.bytesUp,
     bytesDown: end.bytesDown,
+    masked: end.masked,
     durationMs: gate.now().getTime() - end.at.getTime(),
   });
 }

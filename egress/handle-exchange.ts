@@ -11,7 +11,13 @@ import { refuse } from './act/refuse.ts';
 import { type ExchangeOutcome, relay, type Side } from './act/relay.ts';
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
-import { type ExchangeRefusal, type Granted, grantExchange, recordExchange } from './grant.ts';
+import {
+  type ExchangeRefusal,
+  type Granted,
+  grantExchange,
+  reasonOfAnswer,
+  recordExchange,
+} from './grant.ts';
 import { ByteReader } from './http1/byte-reader.ts';
 import { dropConnectionHeaders } from './http1/connection-headers.ts';
 import { type Framing, requestFraming } from './http1/framing.ts';
@@ -20,6 +26,7 @@ import { asksWebSocket, upgradeHeaders } from './http1/upgrade.ts';
 import { makeLine, writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachConnection } from './reach.ts';
+import { Scrubber } from './scrub/scrubber.ts';
 
 /** What an interception came to. */
 export interface InterceptionEnd {
@@ -171,7 +178,8 @@ class Interception {
     const keepTrailer = (line: HeaderLine) => mayTrail(line, granted.secrets);
     origin.used = true;
     const originHead = writeRequestHead({ ...granted.parts, minor: head.minor });
-    const input = { head, framing, originHead, keepTrailer, webSocket: asksWebSocket(head) };
+    const scrubber = new Scrubber(granted.secrets.map(({ value }) => value));
+    const input = { head, framing, originHead, keepTrailer, webSocket: asksWebSocket(head), scrubber };
     return relay(granted.proof, input, this.#client, origin);
   }
 
@@ -188,7 +196,7 @@ class Interception {
       // Back to the others: a client that is silent now holds no connection of the origin's.
       if (outcome.keepOrigin) this.#gate.pool.give(origin);
       else origin.socket.destroy();
-      const reason = outcome.complete ? granted.reason : outcome.left ? 'client_reset' : 'origin_failed';
+      const reason = reasonOfAnswer(granted.reason, outcome);
       this.#record(asked, reason, outcome.status, granted.secrets, outcome);
       return outcome.keepClient;
     }
@@ -227,11 +235,11 @@ class Interception {
     reason: Reason,
     status: number | null,
     secrets: readonly OpenedSecret[],
-    bytes: { readonly bytesUp: number; readonly bytesDown: number },
+    passed: { readonly bytesUp: number; readonly bytesDown: number; readonly masked?: number },
   ): void {
     const { method, target } = asked.head;
-    const { bytesUp, bytesDown } = bytes;
-    const end = { method, target, at: asked.at, reason, status, secrets, bytesUp, bytesDown };
+    const { bytesUp, bytesDown, masked = 0 } = passed;
+    const end = { method, target, at: asked.at, reason, status, secrets, bytesUp, bytesDown, masked };
     recordExchange(this.#gate, this.#connection, end);
   }
 }

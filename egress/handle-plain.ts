@@ -17,6 +17,7 @@ import type { OriginConnection } from './origin-pool.ts';
 import { parentFailed } from './parent/failure.ts';
 import { type Found, reachPlain, type Unreached } from './reach.ts';
 import type { PlainRequest } from './read-plain.ts';
+import { Scrubber } from './scrub/scrubber.ts';
 
 /** A plain request that was read, and where its body comes from. */
 export interface PlainArrival {
@@ -88,7 +89,14 @@ class Plain {
     const { parent } = this.#gate;
     const toSend = parent ? parent.plainHead(originHead, this.#request.target) : originHead;
     const written = { originHead: writeRequestHead(toSend), viaProxy: parent?.readsHttp ?? false };
-    const input = { head, framing, ...written, keepTrailer: () => true, webSocket: false };
+    const input = {
+      head,
+      framing,
+      ...written,
+      keepTrailer: () => true,
+      webSocket: false,
+      scrubber: new Scrubber([]),
+    };
     const outcome = await relay(this.#proof, input, this.#client, origin);
     if (outcome.kind === 'answered') {
       if (outcome.keepOrigin) this.#gate.pool.give(origin);
@@ -170,6 +178,7 @@ class Plain {
       reason,
       status,
       secrets: [],
+      masked: 0,
       bytesUp,
       bytesDown,
     });

@@ -15,7 +15,13 @@ import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import { bearersOf, mayTrail } from './act/inject.ts';
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
-import { type ExchangeRefusal, type Granted, grantExchange, recordExchange } from './grant.ts';
+import {
+  type ExchangeRefusal,
+  type Granted,
+  grantExchange,
+  reasonOfAnswer,
+  recordExchange,
+} from './grant.ts';
 import type { InterceptionEnd } from './handle-exchange.ts';
 import type { HeaderLine } from './http1/head.ts';
 import { openClientSession } from './http2/client-session.ts';
@@ -25,6 +31,7 @@ import { OriginSession } from './http2/origin-session.ts';
 import { refuseStream } from './http2/refuse.ts';
 import { relayStream, type StreamOutcome } from './http2/relay.ts';
 import { type Found, reachSession, type SecuredOrigin, type Unreached } from './reach.ts';
+import { Scrubber } from './scrub/scrubber.ts';
 
 /**
  * Serves the streams of one client connection. Never rejects.
@@ -162,7 +169,14 @@ class StreamInterception {
     const keepTrailer = (line: HeaderLine) => mayTrail(line, secrets);
     const open = (raw: readonly string[], ended: boolean) =>
       this.#gate.sessions.request(origin, raw, { endStream: ended, waitForTrailers: !ended });
-    return relayStream(proof, { originHead, request: ending, keepTrailer }, stream, open);
+    const scrubber = new Scrubber(secrets.map(({ value }) => value));
+    const isWebSocket = head.stated.protocol !== null;
+    return relayStream(
+      proof,
+      { originHead, request: ending, keepTrailer, scrubber, isWebSocket },
+      stream,
+      open,
+    );
   }
 
   #conclude(
@@ -175,7 +189,7 @@ class StreamInterception {
     this.#bytesUp += outcome.bytesUp;
     if (outcome.kind === 'answered') {
       this.#bytesDown += outcome.bytesDown;
-      const reason = outcome.complete ? approved : 'origin_failed';
+      const reason = reasonOfAnswer(approved, outcome);
       this.#record(asked, reason, outcome.status, secrets, outcome);
       return;
     }
@@ -204,10 +218,11 @@ class StreamInterception {
     reason: Reason,
     status: number | null,
     secrets: readonly OpenedSecret[],
-    { bytesUp, bytesDown }: { readonly bytesUp: number; readonly bytesDown: number },
+    passed: { readonly bytesUp: number; readonly bytesDown: number; readonly masked?: number },
   ): void {
     const { target, stated } = head;
-    const end = { method: stated.method, target, at, reason, status, secrets, bytesUp, bytesDown };
+    const { bytesUp, bytesDown, masked = 0 } = passed;
+    const end = { method: stated.method, target, at, reason, status, secrets, bytesUp, bytesDown, masked };
     recordExchange(this.#gate, this.#connection, end);
   }
 }

@@ -6,6 +6,7 @@ export interface Metrics {
   readonly connections: Counter<'verdict' | 'reason'>;
   readonly refusals: Counter<'reason'>;
   readonly exchanges: Counter<'reason'>;
+  readonly masked: Counter;
   readonly lost: Counter<'rows'>;
   /** Seconds from the CONNECT to its 200. */
   readonly setup: Histogram;
@@ -37,6 +38,11 @@ export function makeMetrics(open: () => number, feedLive: () => boolean): Metric
       name: 'sallyport_egress_exchanges_total',
       help: 'Requests inside interceptions and plain ones, by what became of them',
       labelNames: ['reason'],
+      registers: [registry],
+    }),
+    masked: new Counter({
+      name: 'sallyport_egress_masked_total',
+      help: 'Times that a secret was masked in an answer',
       registers: [registry],
     }),
     lost: new Counter({

@@ -95,8 +95,9 @@ export class Recorder {
   exchange(entry: ExchangeEntry): void {
     this.#options.exchanges.add(entry);
     this.#options.metrics.exchanges.inc({ reason: entry.reason });
-    const { id, connectionId: connection, method, status, reason, durationMs: ms } = entry;
-    this.#options.logger.info({ id, connection, method, status, reason, ms }, 'exchange');
+    if (entry.masked > 0) this.#options.metrics.masked.inc(entry.masked);
+    const { id, connectionId: connection, method, status, reason, masked, durationMs: ms } = entry;
+    this.#options.logger.info({ id, connection, method, status, reason, masked, ms }, 'exchange');
   }
 
   /** Counts a refusal for which there is no row: nobody to name, or too many to write down. */

@@ -17,6 +17,7 @@ interface ExchangeAnswer {
   readonly credentials: readonly string[];
   readonly bytesUp: number;
   readonly bytesDown: number;
+  readonly masked: number;
   readonly durationMs: number;
 }
 
@@ -32,7 +33,10 @@ export const exchanges = defineCommand({
     limit: { type: 'string', value: 'N', help: 'the newest N, at most 1000; default 100' },
     json: { type: 'boolean', help: 'prints JSON' },
   },
-  notes: ['SECRETS are the credentials that were put on, as vault/name@version; their values are nowhere.'],
+  notes: [
+    'SECRETS are the credentials that were put on, as vault/name@version; their values are nowhere.',
+    'MASKED counts how often one of them was masked in the answer; secret_echoed: it could not be, and the answer was cut off.',
+  ],
   examples: ['npx sallyport exchanges --env demo --since 1h', 'npx sallyport exchanges --json'],
   run: async ({ options }, io) => {
     const { connection, env: environment, turn, limit = '100' } = options;
@@ -59,6 +63,7 @@ function formatExchange(exchange: ExchangeAnswer): string[] {
     credentials.join(' ') || '-',
     String(exchange.bytesUp),
     String(exchange.bytesDown),
+    String(exchange.masked),
     formatDuration(exchange.durationMs),
   ];
 }
@@ -80,5 +85,6 @@ const HEAD = [
   'SECRETS',
   'UP',
   'DOWN',
+  'MASKED',
   'DURATION',
 ];

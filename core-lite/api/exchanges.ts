@@ -45,5 +45,6 @@ const ExchangeRow = Type.Object({
   credentials: Texts,
   bytesUp: Type.Number(),
   bytesDown: Type.Number(),
+  masked: Type.Integer(),
   durationMs: Type.Number(),
 });

@@ -20,6 +20,8 @@ export interface ExchangeEntry {
   readonly credentials: readonly string[];
   readonly bytesUp: number;
   readonly bytesDown: number;
+  /** How often a secret was masked in the answer. */
+  readonly masked: number;
   readonly durationMs: number;
 }
 
@@ -60,14 +62,17 @@ async function insertExchanges(db: Queryable, rows: readonly ExchangeEntry[]): P
     rows.map((row) => row.bytesUp),
     rows.map((row) => row.bytesDown),
     rows.map((row) => Math.round(row.durationMs)),
+    rows.map((row) => Math.min(row.masked, MAX_INTEGER)),
   ]);
 }
 
+/** What the column holds: one count too large must not lose the rows beside it. */
+const MAX_INTEGER = 2 ** 31 - 1;
 const INSERT = `
   INSERT INTO exchanges (id, connection_id, at, method, path, status, reason, credentials, bytes_up, bytes_down,
-    duration_ms)
-  SELECT id, connection_id, at, method, path, status, reason, string_to_array(credentials, ' '), up, down, ms
+    duration_ms, masked)
+  SELECT id, connection_id, at, method, path, status, reason, string_to_array(credentials, ' '), up, down, ms, masked
     FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[],
-      $9::bigint[], $10::bigint[], $11::bigint[])
-      AS t(id, connection_id, at, method, path, status, reason, credentials, up, down, ms)
+      $9::bigint[], $10::bigint[], $11::bigint[], $12::int[])
+      AS t(id, connection_id, at, method, path, status, reason, credentials, up, down, ms, masked)
   ON CONFLICT DO NOTHING`;

@@ -1,13 +1,13 @@
 /**
  * One exchange: the client's request to the origin and the answer back, both streamed with backpressure and neither
- * changed but for its head. Bytes that break their framing stop everything; an answer that breaks off is broken off at
- * the client too, never ended cleanly.
+ * changed but for its head and for the secrets that an answer echoes. Bytes that break their framing stop everything; an
+ * answer that breaks off is broken off at the client too, never ended cleanly.
  */
 import type { Socket } from 'node:net';
 import type { Allow } from '../../core-lite/decision.ts';
 import { makeBodyReader } from '../http1/body.ts';
-import type { BodyReader } from '../http1/body-reader.ts';
-import type { ByteReader } from '../http1/byte-reader.ts';
+import type { BodyReader, BodyStep } from '../http1/body-reader.ts';
+import type { ByteReader, NoBytes } from '../http1/byte-reader.ts';
 import { dropConnectionHeaders } from '../http1/connection-headers.ts';
 import { type Framing, responseFraming } from '../http1/framing.ts';
 import {
@@ -19,7 +19,10 @@ import {
 } from '../http1/head.ts';
 import { isWebSocket, upgradeHeaders } from '../http1/upgrade.ts';
 import { writeResponseHead } from '../http1/write-head.ts';
-import { reset } from './reset.ts';
+import type { BodyScrubber } from '../scrub/body-scrubber.ts';
+import { outlastsPause } from '../scrub/pause.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
+import { breakOff, pass, send } from './send.ts';
 
 /** One side of the exchange. */
 export interface Side {
@@ -33,6 +36,8 @@ export interface ExchangeInput {
   /** The head that the origin gets, secret and all. */
   readonly originHead: Buffer;
   readonly keepTrailer: (line: HeaderLine) => boolean;
+  /** Of the secrets that are in the head. */
+  readonly scrubber: Scrubber;
   /** Whether the request asks for a WebSocket: then a 101 is an answer to it. */
   readonly webSocket: boolean;
   /** Whether a proxy with a login of our own stands between: its 407 is no answer to the client. */
@@ -59,6 +64,10 @@ export type ExchangeOutcome =
       readonly complete: boolean;
       /** Whether it was the client that broke it off. */
       readonly left: boolean;
+      /** Whether it was cut off because of a secret in it that could not be masked. */
+      readonly cut: boolean;
+      /** How often a secret was masked in it. */
+      readonly masked: number;
       readonly keepClient: boolean;
       readonly keepOrigin: boolean;
     };
@@ -83,12 +92,13 @@ class Exchange {
   #bytesDown = 0;
   #broken = false;
   #malformed = false;
+  #cut = false;
 
   constructor(_proof: Allow, input: ExchangeInput, client: Side, origin: Side) {
     this.#input = input;
     this.#client = client;
     this.#origin = origin;
-    this.#requestBody = makeBodyReader(input.framing, input.keepTrailer);
+    this.#requestBody = makeBodyReader(input.framing, (line) => (input.keepTrailer(line) ? line : null));
   }
 
   async run(): Promise<ExchangeOutcome> {
@@ -137,7 +147,7 @@ class Exchange {
       if ('kind' in head) return head;
       if (head.status === 101) return this.#switch(head);
       if (head.status >= 200) return this.#answer(head);
-      if (this.#input.head.minor === 1) await send(this.#client.socket, clientHead(head, false));
+      if (this.#input.head.minor === 1) await send(this.#client.socket, this.#clientHead(head, false));
     }
     return this.#failed('invalid');
   }
@@ -163,8 +173,9 @@ class Exchange {
     // An HTTP/1.0 client cannot read chunks: it gets what is in them, and its connection ends with it.
     const bare = framing.kind === 'chunked' && this.#input.head.minor === 0;
     const keepClient = !bare && this.#mayKeepClient(framing);
-    await send(this.#client.socket, clientHead(bare ? withoutFraming(head) : head, !keepClient));
-    const complete = await this.#receiveBody(framing, bare);
+    await send(this.#client.socket, this.#clientHead(bare ? withoutFraming(head) : head, !keepClient));
+    const scrubbed = this.#input.scrubber.body(head);
+    const complete = await this.#receiveBody(framing, bare, scrubbed).finally(() => scrubbed.close());
     const sent = this.#requestBody.done && !this.#broken;
     const alive = framing.kind !== 'until_close' && keepsAlive(head.minor, head.headers);
     return this.#answered(head.status, complete, keepClient && sent, alive && sent);
@@ -183,7 +194,9 @@ class Exchange {
       bytesUp: this.#bytesUp,
       bytesDown: this.#bytesDown,
       complete,
+      cut: this.#cut,
       left: this.#broken,
+      masked: this.#input.scrubber.masked,
       keepClient: keepClient && complete,
       keepOrigin: keepOrigin && complete,
     };
@@ -192,8 +205,9 @@ class Exchange {
   /** A 101. Where nobody asked to switch protocols it is not passed on; a WebSocket is opaque bytes from here on. */
   async #switch(head: ResponseHead): Promise<ExchangeOutcome> {
     if (!this.#input.webSocket || !isWebSocket(head)) return this.#failed('invalid');
-    const headers = upgradeHeaders(head.headers);
-    await send(this.#client.socket, writeResponseHead({ ...head, headers }, false));
+    const masked = this.#input.scrubber.head(head);
+    const headers = upgradeHeaders(masked.headers);
+    await send(this.#client.socket, writeResponseHead({ ...masked, headers }, false));
     const [up, down] = await Promise.all([
       pass(this.#client.reader, this.#origin.socket, (bytes) => {
         this.#bytesUp += bytes;
@@ -210,71 +224,67 @@ class Exchange {
     return framing.kind !== 'until_close' && this.#requestBody.done && keepsAlive(minor, headers);
   }
 
+  /** @param close whether the client's connection ends with it */
+  #clientHead(head: ResponseHead, close: boolean): Buffer {
+    const masked = this.#input.scrubber.head(head);
+    return writeResponseHead({ ...masked, headers: dropConnectionHeaders(masked.headers) }, close);
+  }
+
   /** @returns whether the body came to its end */
-  async #receiveBody(framing: Framing, bare: boolean): Promise<boolean> {
-    const body = makeBodyReader(framing, () => true, bare);
+  async #receiveBody(framing: Framing, bare: boolean, scrubbed: BodyScrubber): Promise<boolean> {
+    const body = makeBodyReader(framing, (line) => this.#input.scrubber.line(line));
     const { reader } = this.#origin;
     while (!body.done) {
-      const chunk = await reader.next();
-      if (typeof chunk === 'string') return framing.kind === 'until_close' && chunk === 'end';
+      const chunk = await this.#nextOfAnswer(scrubbed);
+      if (typeof chunk === 'string') {
+        return (await this.#pass(scrubbed.letGo())) && framing.kind === 'until_close' && chunk === 'end';
+      }
       const step = body.read(chunk);
       if (!step) return false;
       if (step.used < chunk.length) reader.unread(chunk.subarray(step.used));
-      for (const part of step.forward) {
-        this.#bytesDown += part.length;
-        if (!(await send(this.#client.socket, part))) return false;
-      }
+      if (!(await this.#passStep(step, bare, scrubbed))) return false;
+    }
+    return this.#pass(scrubbed.letGo());
+  }
+
+  async #passStep(step: BodyStep, bare: boolean, scrubbed: BodyScrubber): Promise<boolean> {
+    const parts = bare ? contentOf(step) : step.forward;
+    for (const [i, part] of parts.entries()) {
+      const data = bare ? [0, part.length] : i === 0 ? step.data : [];
+      if (!(await this.#pass(await scrubbed.push(part, data)))) return false;
+    }
+    return true;
+  }
+
+  async #nextOfAnswer(scrubbed: BodyScrubber): Promise<Buffer | NoBytes> {
+    const next = this.#origin.reader.next();
+    if (scrubbed.mayLetGo && (await outlastsPause(next))) await this.#pass(scrubbed.letGo());
+    return next;
+  }
+
+  /** @returns `false` where nothing more may pass */
+  async #pass(parts: readonly Buffer[] | 'cut'): Promise<boolean> {
+    if (parts === 'cut') {
+      this.#cut = true;
+      return false;
+    }
+    for (const part of parts) {
+      this.#bytesDown += part.length;
+      if (!(await send(this.#client.socket, part))) return false;
     }
     return true;
   }
 }
 
-/** Opaque bytes one way, to their end; half-close is kept. @returns whether they ended cleanly */
-async function pass(from: ByteReader, to: Side['socket'], count: (bytes: number) => void): Promise<boolean> {
-  for (;;) {
-    const chunk = await from.next();
-    if (chunk === 'end') to.end();
-    if (chunk === 'broken') to.destroy();
-    if (typeof chunk === 'string') return chunk === 'end';
-    count(chunk.length);
-    if (!(await send(to, chunk))) return false;
-  }
-}
-
-/** @param close whether the client's connection ends with it */
-function clientHead(head: ResponseHead, close: boolean): Buffer {
-  return writeResponseHead({ ...head, headers: dropConnectionHeaders(head.headers) }, close);
-}
-
-/** What is on its way is written first; then the connection ends without the end that its TLS would have. */
-async function breakOff(socket: Side['socket']): Promise<void> {
-  if (!socket.destroyed && !socket.writableEnded) {
-    await new Promise<void>((resolve) => {
-      socket.once('close', resolve);
-      socket.write(Buffer.alloc(0), () => resolve());
-    });
-  }
-  reset(socket);
+/** The content alone of what came, without its chunks' lines and its trailers. */
+function contentOf({ forward: [first], data }: BodyStep): readonly Buffer[] {
+  const parts: Buffer[] = [];
+  for (let i = 0; first && i < data.length; i += 2) parts.push(first.subarray(data[i], data[i + 1]));
+  return parts;
 }
 
 function withoutFraming(head: ResponseHead): ResponseHead {
   return { ...head, headers: head.headers.filter(({ name }) => !FRAMING.has(name)) };
-}
-
-/** Writes and waits until more may be written. @returns `false` where the other side is gone */
-async function send(socket: Side['socket'], bytes: Buffer): Promise<boolean> {
-  if (socket.destroyed || !socket.writable) return false;
-  if (socket.write(bytes)) return true;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      socket.removeListener('drain', done);
-      socket.removeListener('close', done);
-      resolve();
-    };
-    socket.once('drain', done);
-    socket.once('close', done);
-  });
-  return !socket.destroyed;
 }
 
 /** RFC 9112 9.3. */

@@ -4,6 +4,8 @@
 export interface BodyStep {
   /** To be sent on, in order. */
   readonly forward: readonly Buffer[];
+  /** Begin and end of each stretch of content in the first of them, flat; all else there is framing. */
+  readonly data: readonly number[];
   /** How many bytes of the input belonged to the body; the rest is what follows it. */
   readonly used: number;
   readonly done: boolean;

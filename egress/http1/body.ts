@@ -1,28 +1,20 @@
 /**
  * Follows a body through its framing and says which bytes belong to it. The bytes go on as they are: chunks keep their
- * borders. Only trailers are rebuilt, so that a line which may not pass is left out.
+ * borders. Only trailers are rebuilt, so that a line which may not pass is left out or changed.
  */
 import type { BodyReader, BodyStep } from './body-reader.ts';
-import { ChunkedReader } from './chunked.ts';
+import { ChunkedReader, type PassTrailer } from './chunked.ts';
 import type { Framing } from './framing.ts';
-import type { HeaderLine } from './head.ts';
 
-/**
- * @param keepTrailer whether a trailer line may pass
- * @param bare whether chunks go on without their framing
- */
-export function makeBodyReader(
-  framing: Framing,
-  keepTrailer: (line: HeaderLine) => boolean,
-  bare = false,
-): BodyReader {
+/** @param passTrailer what passes of a trailer line; `null` for nothing */
+export function makeBodyReader(framing: Framing, passTrailer: PassTrailer): BodyReader {
   switch (framing.kind) {
     case 'none':
       return new LengthReader(0);
     case 'length':
       return new LengthReader(framing.bytes);
     case 'chunked':
-      return new ChunkedReader(keepTrailer, bare);
+      return new ChunkedReader(passTrailer);
     case 'until_close':
       return new EndlessReader();
     default:
@@ -44,7 +36,8 @@ class LengthReader implements BodyReader {
   read(input: Buffer): BodyStep {
     const used = Math.min(this.#left, input.length);
     this.#left -= used;
-    return { forward: used === 0 ? [] : [input.subarray(0, used)], used, done: this.done };
+    const forward = used === 0 ? [] : [input.subarray(0, used)];
+    return { forward, data: [0, used], used, done: this.done };
   }
 }
 
@@ -53,6 +46,6 @@ class EndlessReader implements BodyReader {
   readonly done = false;
 
   read(input: Buffer): BodyStep {
-    return { forward: [input], used: input.length, done: false };
+    return { forward: [input], data: [0, input.length], used: input.length, done: false };
   }
 }

@@ -7,8 +7,11 @@ import { type HeaderLine, parseHeaderLines } from './head.ts';
 
 type State = 'size' | 'extension' | 'size_lf' | 'data' | 'data_cr' | 'data_lf' | 'trailers' | 'done';
 
+/** What passes of a trailer line; `null` for nothing. */
+export type PassTrailer = (line: HeaderLine) => HeaderLine | null;
+
 export class ChunkedReader implements BodyReader {
-  readonly #keepTrailer: (line: HeaderLine) => boolean;
+  readonly #passTrailer: PassTrailer;
   #state: State = 'size';
   #size = 0;
   #digits = 0;
@@ -18,12 +21,8 @@ export class ChunkedReader implements BodyReader {
   /** The trailer section so far, with the CRLF that ends the last chunk's line. */
   #trailers: Buffer = Buffer.alloc(0);
 
-  readonly #bare: boolean;
-
-  /** @param bare whether the data alone goes on, for a reader that knows no chunks */
-  constructor(keepTrailer: (line: HeaderLine) => boolean, bare = false) {
-    this.#keepTrailer = keepTrailer;
-    this.#bare = bare;
+  constructor(passTrailer: PassTrailer) {
+    this.#passTrailer = passTrailer;
   }
 
   get done(): boolean {
@@ -31,13 +30,13 @@ export class ChunkedReader implements BodyReader {
   }
 
   read(input: Buffer): BodyStep | null {
+    const data: number[] = [];
     let at = 0;
-    const data: Buffer[] = [];
     while (at < input.length && this.#state !== 'trailers' && this.#state !== 'done') {
       if (this.#state === 'data') {
         const taken = Math.min(this.#left, input.length - at);
         this.#left -= taken;
-        if (this.#bare) data.push(input.subarray(at, at + taken));
+        data.push(at, at + taken);
         at += taken;
         if (this.#left === 0) this.#state = 'data_cr';
       } else {
@@ -45,10 +44,9 @@ export class ChunkedReader implements BodyReader {
         at += 1;
       }
     }
-    const whole = at > 0 ? [input.subarray(0, at)] : [];
-    const forward = this.#bare ? data : whole;
-    if (this.#state !== 'trailers') return { forward, used: at, done: this.done };
-    return this.#readTrailers(input, at, forward);
+    const forward = at > 0 ? [input.subarray(0, at)] : [];
+    if (this.#state !== 'trailers') return { forward, data, used: at, done: this.done };
+    return this.#readTrailers(input, at, { forward, data });
   }
 
   /** One byte outside of a chunk's data; `false` where it may not stand there. */
@@ -103,26 +101,25 @@ export class ChunkedReader implements BodyReader {
     return true;
   }
 
-  #readTrailers(input: Buffer, at: number, forward: readonly Buffer[]): BodyStep | null {
+  #readTrailers(input: Buffer, at: number, body: Pick<BodyStep, 'forward' | 'data'>): BodyStep | null {
     const before = this.#trailers.length;
     const section = Buffer.concat([this.#trailers, input.subarray(at)]);
     const end = section.subarray(0, 2).equals(CRLF) ? 2 : endOfLines(section);
     if (end < 0) {
       this.#trailers = section;
-      return section.length > MAX_TRAILER_BYTES ? null : { forward, used: input.length, done: false };
+      return section.length > MAX_TRAILER_BYTES ? null : { ...body, used: input.length, done: false };
     }
     const trailers = this.#filterTrailers(section.subarray(0, end));
     if (!trailers) return null;
     this.#state = 'done';
-    const last = this.#bare ? [] : [trailers];
-    return { forward: [...forward, ...last], used: at + end - before, done: true };
+    return { ...body, forward: [...body.forward, trailers], used: at + end - before, done: true };
   }
 
   #filterTrailers(section: Buffer): Buffer | null {
     if (section.length === 2) return section;
     const lines = parseHeaderLines(section.toString('latin1', 0, section.length - 4).split('\r\n'), 0);
     if (!lines) return null;
-    const kept = lines.filter((line) => this.#keepTrailer(line)).map((line) => `${line.raw}\r\n`);
+    const kept = lines.flatMap((line) => this.#passTrailer(line) ?? []).map(({ raw }) => `${raw}\r\n`);
     return Buffer.from(`${kept.join('')}\r\n`, 'latin1');
   }
 }

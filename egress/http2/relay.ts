@@ -5,8 +5,11 @@
 import { type ClientHttp2Stream, constants, type Http2Stream, type ServerHttp2Stream } from 'node:http2';
 import type { Allow } from '../../core-lite/decision.ts';
 import type { HeaderLine } from '../http1/head.ts';
+import { UNTOUCHED } from '../scrub/body-scrubber.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
 import { Ending } from './ending.ts';
 import {
+  type AnswerHead,
   asObject,
   dropHopHeaders,
   measureHead,
@@ -14,6 +17,7 @@ import {
   readTrailers,
   writeAnswerHead,
 } from './head.ts';
+import { pumpAnswer } from './pump-answer.ts';
 import { respond } from './respond.ts';
 
 export interface StreamInput {
@@ -22,6 +26,10 @@ export interface StreamInput {
   /** How the client's stream ends. */
   readonly request: Ending;
   readonly keepTrailer: (line: HeaderLine) => boolean;
+  /** Of the secrets that are in the head. */
+  readonly scrubber: Scrubber;
+  /** Its bytes are frames, not a text. */
+  readonly isWebSocket: boolean;
 }
 
 export type StreamOutcome =
@@ -35,6 +43,10 @@ export type StreamOutcome =
       readonly bytesUp: number;
       readonly bytesDown: number;
       readonly complete: boolean;
+      /** Whether it was cut off because of a secret in it that could not be masked. */
+      readonly cut: boolean;
+      /** How often a secret was masked in it. */
+      readonly masked: number;
     };
 
 /**
@@ -58,11 +70,16 @@ class StreamExchange {
   readonly #answer: Ending;
   readonly #settle: (outcome: StreamOutcome) => void;
   readonly #keepTrailer: (line: HeaderLine) => boolean;
+  readonly #scrubber: Scrubber;
+  readonly #isWebSocket: boolean;
   readonly #onClientClose = () => this.#stopOrigin();
   /** When the client's stream has all of the answer. */
   readonly #answered = Promise.withResolvers<void>();
+  /** When all of the answer has passed that may. */
+  #passed: Promise<void> = Promise.resolve();
   #status: number | null = null;
   #invalid = false;
+  #cut = false;
   #informational = 0;
   /** Heads and bodies on the origin's side, before compression. */
   #bytesUp: number;
@@ -76,6 +93,8 @@ class StreamExchange {
   ) {
     this.#client = client;
     this.#keepTrailer = input.keepTrailer;
+    this.#scrubber = input.scrubber;
+    this.#isWebSocket = input.isWebSocket;
     this.#settle = settle;
     this.#bytesUp = measureHead(input.originHead);
     this.#request = input.request;
@@ -119,8 +138,10 @@ class StreamExchange {
     if (this.#status !== null || !head || this.#client.closed) return;
     // 101 does not exist in HTTP/2 (RFC 9113 8.6); a flood of these is no answer.
     if (head.status === 101 || this.#informational > MAX_INFORMATIONAL) this.#reject();
-    else
-      this.#client.additionalHeaders({ ':status': head.status, ...asObject(dropHopHeaders(head.headers)) });
+    else {
+      const { headers } = this.#scrubber.head(head);
+      this.#client.additionalHeaders({ ':status': head.status, ...asObject(dropHopHeaders(headers)) });
+    }
   }
 
   #respond(raw: readonly string[], flags: number): void {
@@ -132,7 +153,7 @@ class StreamExchange {
       return;
     }
     this.#status = head.status;
-    const headers = dropHopHeaders(head.headers);
+    const headers = dropHopHeaders(this.#scrubber.head(head).headers);
     const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
     // Node has ended the answer to a HEAD already.
     const bare = ended || this.#client.writableEnded || BODILESS.has(head.status);
@@ -141,22 +162,32 @@ class StreamExchange {
     if (bare) {
       this.#origin.resume();
       this.#answered.resolve();
-    } else this.#sendAnswer();
+    } else this.#sendAnswer(head);
   }
 
-  #sendAnswer(): void {
+  #sendAnswer(head: AnswerHead): void {
     let trailers: readonly HeaderLine[] = [];
     this.#origin.once('trailers', (_headers, _flags, raw) => {
       this.#bytesDown += measureHead(raw);
-      trailers = readTrailers(raw);
+      trailers = readTrailers(raw).map((line) => this.#scrubber.line(line));
     });
     this.#client.once('wantTrailers', () => {
       sendTrailers(this.#client, trailers);
       // Node hands them over in the next round of the event loop.
       setImmediate(() => setImmediate(this.#answered.resolve));
     });
-    pump(this.#origin, this.#client, this.#answer, (chunk) => {
-      this.#bytesDown += chunk.length;
+    this.#passed = pumpAnswer({
+      from: this.#origin,
+      to: this.#client,
+      ending: this.#answer,
+      scrubbed: this.#isWebSocket ? UNTOUCHED : this.#scrubber.body(head),
+      onBytes: (count) => {
+        this.#bytesDown += count;
+      },
+      onCut: () => {
+        this.#cut = true;
+        this.#origin.close(constants.NGHTTP2_CANCEL);
+      },
     });
   }
 
@@ -168,8 +199,9 @@ class StreamExchange {
   /** The origin's stream is over: so is the exchange, when the client has what came of it. */
   #finish(): void {
     const bytesUp = this.#bytesUp;
-    if (this.#status !== null) {
-      this.#finishAnswer(this.#status);
+    const status = this.#status;
+    if (status !== null) {
+      void this.#passed.then(() => this.#finishAnswer(status));
       return;
     }
     this.#client.removeListener('close', this.#onClientClose);
@@ -178,10 +210,11 @@ class StreamExchange {
   }
 
   #finishAnswer(status: number): void {
-    const complete = this.#answer.whole;
+    const complete = this.#answer.whole && !this.#cut;
     const leave = () => {
       const bytes = { bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
-      this.#settle({ kind: 'answered', status, ...bytes, complete });
+      const { masked } = this.#scrubber;
+      this.#settle({ kind: 'answered', status, ...bytes, complete, cut: this.#cut, masked });
     };
     if (this.#client.destroyed) {
       leave();
@@ -190,7 +223,7 @@ class StreamExchange {
     this.#client.once('close', leave);
     // What the client still sends is read and dropped: unread, it would keep the stream open.
     this.#client.resume();
-    if (!complete) this.#breakOff(this.#origin.rstCode || constants.NGHTTP2_INTERNAL_ERROR);
+    if (!complete) this.#breakOff((!this.#cut && this.#origin.rstCode) || constants.NGHTTP2_INTERNAL_ERROR);
     else if (!this.#request.whole) void this.#answered.promise.then(() => this.#client.close());
   }
 
@@ -201,7 +234,7 @@ class StreamExchange {
   }
 }
 
-/** Every chunk of a body passes here, either way. What has not ended is not ended on the other side. */
+/** Every chunk of a request's body passes here. What has not ended is not ended on the other side. */
 function pump(from: Http2Stream, to: Http2Stream, ending: Ending, count: (chunk: Buffer) => void): void {
   from.on('data', (chunk: Buffer) => {
     count(chunk);

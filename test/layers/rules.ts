@@ -85,6 +85,7 @@ export const REVEALERS: Readonly<Record<string, string>> = {
   'core-lite/api/admin-keys.ts': 'answers with a new admin key, once',
   'core-lite/api/leases.ts': 'answers with the tokens of a run',
   'egress/act/inject.ts': 'puts the secret on the request',
+  'egress/scrub/forms.ts': 'makes the forms that are looked for in an answer',
   'egress/authority.ts': 'opens the key of the egress CA',
   'egress/parent/absolute-form.ts': 'sends the login of the parent proxy to it',
   'egress/parent/http-connect.ts': 'sends the login of the parent proxy to it',

@@ -11,7 +11,7 @@ function run(
   pieceBytes: number,
   keep: (line: HeaderLine) => boolean = () => true,
 ) {
-  const reader = makeBodyReader(framing, keep);
+  const reader = makeBodyReader(framing, (line) => (keep(line) ? line : null));
   const input = Buffer.from(text, 'latin1');
   let forwarded = '';
   let at = 0;

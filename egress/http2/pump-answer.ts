@@ -1,0 +1,78 @@
+/**
+ * The body of an answer from the origin's stream to the client's, through its scrubber, with flow control as the only
+ * buffer. What has not ended, or was cut, is not ended at the client.
+ */
+import type { Http2Stream } from 'node:http2';
+import type { BodyScrubber } from '../scrub/body-scrubber.ts';
+import { PAUSE_MS } from '../scrub/pause.ts';
+import type { Ending } from './ending.ts';
+
+export interface AnswerBody {
+  readonly from: Http2Stream;
+  readonly to: Http2Stream;
+  readonly ending: Ending;
+  readonly scrubbed: BodyScrubber;
+  readonly onBytes: (count: number) => void;
+  /** Nothing more may pass. */
+  readonly onCut: () => void;
+}
+
+/** @returns when the origin's stream is closed and all that may pass has passed; never rejects */
+export function pumpAnswer(body: AnswerBody): Promise<void> {
+  const { from, to, ending, scrubbed } = body;
+  let cut = false;
+  let pause: NodeJS.Timeout | undefined;
+  /** What is being looked at. The origin's stream may end and close meanwhile, though it is paused. */
+  let looking: Promise<void> | null = null;
+  const pass = (parts: readonly Buffer[] | 'cut') => {
+    looking = null;
+    cut = parts === 'cut';
+    if (parts === 'cut') body.onCut();
+    // What still comes after a cut is dropped: unread, it would keep the stream open.
+    if (parts === 'cut' || write(to, parts)) {
+      if (from.isPaused()) from.resume();
+    } else {
+      from.pause();
+      to.once('drain', () => from.resume());
+    }
+    if (scrubbed.mayLetGo) pause = setTimeout(() => write(to, scrubbed.letGo()), PAUSE_MS);
+  };
+  from.on('data', (chunk: Buffer) => {
+    clearTimeout(pause);
+    if (cut) return;
+    body.onBytes(chunk.length);
+    const parts = scrubbed.push(chunk, [0, chunk.length]);
+    if (parts instanceof Promise) {
+      from.pause();
+      looking = parts.then(pass);
+    } else pass(parts);
+  });
+  const end = () => {
+    clearTimeout(pause);
+    if (cut) return;
+    write(to, scrubbed.letGo());
+    if (ending.whole && isOpen(to)) to.end();
+  };
+  from.once('end', () => {
+    if (looking) void looking.then(end);
+    else end();
+  });
+  return new Promise((resolve) => {
+    from.once('close', () => {
+      void Promise.resolve(looking).then(() => {
+        clearTimeout(pause);
+        scrubbed.close();
+        resolve();
+      });
+    });
+  });
+}
+
+/** @returns whether more may be written now */
+function write(to: Http2Stream, parts: readonly Buffer[]): boolean {
+  return parts.reduce((more, part) => (isOpen(to) ? to.write(part) : more), true);
+}
+
+function isOpen(stream: Http2Stream): boolean {
+  return !stream.closed && !stream.destroyed && !stream.writableEnded;
+}

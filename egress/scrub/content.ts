@@ -1,0 +1,35 @@
+/** What a body is, by the headers of its answer: text that may be masked, coded text that may be read, or neither. */
+import { type HeaderLine, headerValues } from '../http1/head.ts';
+import type { Coding } from './coded-body.ts';
+
+export type Content = 'text' | Coding | 'other';
+
+export function contentOf(status: number, headers: readonly HeaderLine[]): Content {
+  const types = headerValues(headers, 'content-type');
+  if (types.length > 0 && !types.some(isText)) return 'other';
+  const codings = headerValues(headers, 'content-encoding')
+    .flatMap((value) => value.toLowerCase().split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity');
+  const [coding] = codings;
+  if (coding === undefined) return 'text';
+  // A range begins in the middle of what was coded as a whole.
+  if (codings.length > 1 || status === 206) return 'other';
+  return CODINGS[coding] ?? 'other';
+}
+
+/** A type that cannot be read is nobody's promise that the body is no text. */
+function isText(value: string): boolean {
+  const type = /^\s*([^\s;,]+\/[^\s;,]+)/.exec(value.toLowerCase())?.[1];
+  return type === undefined || TEXT.test(type);
+}
+
+const TEXT =
+  /^(?:text\/.+|multipart\/.+|message\/.+|.+\+(?:json|xml|yaml)|application\/(?:json|json-seq|jsonl|jsonlines|x-jsonlines|ndjson|x-ndjson|xml|yaml|x-yaml|toml|javascript|x-javascript|ecmascript|graphql|sql|x-www-form-urlencoded))$/;
+const CODINGS: Readonly<Record<string, Coding>> = {
+  gzip: 'gzip',
+  'x-gzip': 'gzip',
+  deflate: 'deflate',
+  br: 'br',
+  zstd: 'zstd',
+};

@@ -1,0 +1,158 @@
+/** Compressed bodies: clean ones pass to the byte and at once, one with a secret in it never comes to its end. */
+import * as zlib from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../../core-lite/secret.ts';
+import { makeLine } from '../../../egress/http1/write-head.ts';
+import { Scrubber } from '../../../egress/scrub/scrubber.ts';
+
+const SECRET = 'sk-live/abc+d "e"~0123';
+
+function open(coding: string, status = 200) {
+  const scrubber = new Scrubber([new Secret(SECRET)]);
+  const headers = [makeLine('Content-Type', 'application/json'), makeLine('Content-Encoding', coding)];
+  return scrubber.body({ status, headers });
+}
+
+/** What goes on of a body in pieces, and whether it was cut. */
+async function scrub(coding: string, coded: Buffer, pieceBytes: number) {
+  const body = open(coding);
+  const out: Buffer[] = [];
+  let cut = false;
+  for (let at = 0; at < coded.length && !cut; at += pieceBytes) {
+    const piece = coded.subarray(at, at + pieceBytes);
+    const parts = await body.push(Buffer.from(piece), [0, piece.length]);
+    if (parts === 'cut') cut = true;
+    else out.push(...parts);
+  }
+  if (!cut) out.push(...body.letGo());
+  body.close();
+  return { bytes: Buffer.concat(out), cut };
+}
+
+const ENCODERS: readonly (readonly [string, (text: Buffer) => Buffer])[] = [
+  ['gzip', zlib.gzipSync],
+  ['X-GZIP', zlib.gzipSync],
+  ['deflate', zlib.deflateSync],
+  ['deflate', zlib.deflateRawSync],
+  ['br', zlib.brotliCompressSync],
+  ['zstd', zlib.zstdCompressSync],
+];
+const PIECES = [1, 7, 100, 1_000_000];
+const clean = Buffer.from(
+  JSON.stringify(Array.from({ length: 300 }, (_, i) => ({ i, text: `value sk-live ${i * i}` }))),
+);
+const dirty = Buffer.from(clean.toString().replace('"value sk-live 40000"', JSON.stringify(SECRET)));
+
+describe.each(ENCODERS)('%s', (coding, encode) => {
+  it.each(PIECES)('passes a clean text as it came, in pieces of %i', async (pieceBytes) => {
+    const coded = encode(clean);
+    const { bytes, cut } = await scrub(coding, coded, pieceBytes);
+    expect(cut).toBe(false);
+    expect(bytes.equals(coded)).toBe(true);
+  });
+
+  it.each(PIECES)('cuts a text with a secret before its end, in pieces of %i', async (pieceBytes) => {
+    const coded = encode(dirty);
+    const { bytes, cut } = await scrub(coding, coded, pieceBytes);
+    expect(cut).toBe(true);
+    expect(bytes.length).toBeLessThan(coded.length);
+    expect(coded.subarray(0, bytes.length).equals(bytes)).toBe(true);
+  });
+
+  it('that is broken passes as it came', async () => {
+    const coded = encode(clean);
+    const half = coded.length >> 1;
+    const broken = Buffer.concat([coded.subarray(0, half), Buffer.alloc(64, 0xff), coded.subarray(half)]);
+    const { bytes, cut } = await scrub(coding, broken, 100);
+    expect(cut).toBe(false);
+    expect(bytes.equals(broken)).toBe(true);
+  });
+
+  it('followed by something else passes, and a secret in that is masked', async () => {
+    const coded = encode(clean);
+    const { bytes, cut } = await scrub(
+      coding,
+      Buffer.concat([coded, Buffer.from(`\n!${SECRET}`)]),
+      1_000_000,
+    );
+    expect(cut).toBe(false);
+    expect(bytes.equals(Buffer.concat([coded, Buffer.from(`\n!${'*'.repeat(SECRET.length)}`)]))).toBe(true);
+  });
+});
+
+describe('a stream of events', () => {
+  const STREAMS = [
+    ['gzip', () => zlib.createGzip(), zlib.constants.Z_SYNC_FLUSH],
+    ['deflate', () => zlib.createDeflate(), zlib.constants.Z_SYNC_FLUSH],
+    ['br', () => zlib.createBrotliCompress(), zlib.constants.BROTLI_OPERATION_FLUSH],
+    ['zstd', () => zlib.createZstdCompress(), zlib.constants.ZSTD_e_flush],
+  ] as const;
+
+  it.each(STREAMS)('in %s goes on event by event', async (coding, make, kind) => {
+    const encoder = make();
+    const parts: Buffer[] = [];
+    encoder.on('data', (part: Buffer) => parts.push(part));
+    const flush = (text: string) =>
+      new Promise<Buffer>((resolve) => {
+        encoder.write(text);
+        encoder.flush(kind, () => resolve(Buffer.concat(parts.splice(0))));
+      });
+    const body = open(coding);
+    for (const event of ['data: {"a":1}\n\n', 'data: sk-live\n\n', 'data: {"b":2}\n\n']) {
+      const coded = await flush(event);
+      expect(Buffer.concat((await body.push(coded, [0, coded.length])) as Buffer[]).equals(coded)).toBe(true);
+    }
+    const partly = await flush(`data: ${SECRET.slice(0, 10)}`);
+    expect(await body.push(partly, [0, partly.length])).toEqual([]);
+    expect(body.mayLetGo).toBe(false);
+    const rest = await flush(SECRET.slice(10));
+    expect(await body.push(rest, [0, rest.length])).toBe('cut');
+    body.close();
+    encoder.destroy();
+  });
+});
+
+describe('bounds', () => {
+  it('a bomb is not decoded to its end: it passes, and is a text from then on', async () => {
+    const bomb = zlib.gzipSync(Buffer.alloc(100 * 1024 * 1024), { level: 1 });
+    const before = process.memoryUsage().rss;
+    const { bytes, cut } = await scrub(
+      'gzip',
+      Buffer.concat([bomb.subarray(0, -100), Buffer.from(SECRET)]),
+      65_536,
+    );
+    expect(cut).toBe(false);
+    expect(bytes.subarray(0, -SECRET.length).equals(bomb.subarray(0, -100))).toBe(true);
+    expect(bytes.subarray(-SECRET.length).toString()).toBe('*'.repeat(SECRET.length));
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it('a range of a coded text, and a text coded twice, pass as they are', async () => {
+    const coded = zlib.gzipSync(dirty);
+    for (const body of [open('gzip', 206), open('gzip, br')]) {
+      expect(await body.push(coded, [0, coded.length])).toEqual([coded]);
+    }
+  });
+
+  it('chunked framing between coded bytes is not decoded', async () => {
+    const coded = zlib.gzipSync(clean);
+    const body = open('gzip');
+    const framed = Buffer.concat([
+      Buffer.from('5\r\n'),
+      coded.subarray(0, 5),
+      Buffer.from('\r\n1F\r\n'),
+      coded.subarray(5),
+    ]);
+    const out = await body.push(framed, [3, 8, 14, framed.length]);
+    expect(Buffer.concat(out as Buffer[]).equals(framed)).toBe(true);
+    body.close();
+  });
+
+  it('a body that is closed while it is decoded lets nothing more pass', async () => {
+    const body = open('gzip');
+    const coded = zlib.gzipSync(clean);
+    const pushed = body.push(coded, [0, coded.length]);
+    body.close();
+    expect(await pushed).toBe('cut');
+  });
+});
