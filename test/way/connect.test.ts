@@ -88,6 +88,11 @@ const ELSEWHERE: readonly RefusalReason[] = [
   'injection_failed',
   'origin_certificate',
   'origin_failed',
+  // injection.test.ts: they need a secret with rules.
+  'request_ambiguous',
+  'rule_denied',
+  // parent.test.ts: it needs a parent proxy.
+  'parent_failed',
   // run-revocation.test.ts: it needs a turn.
   'run_stale',
 ];
