@@ -18,6 +18,8 @@ export interface CredentialAnswer {
   readonly user: string | null;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly version: number;
+  /** Why an oauth credential has got no new token. */
+  readonly problem: string | null;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -101,7 +103,7 @@ export function describeUse({ settings }: CredentialAnswer): string[] {
 }
 
 function credentialRow(credential: CredentialAnswer): string[] {
-  const { vault, name, kind, hosts, user, version, updatedAt } = credential;
+  const { vault, name, kind, hosts, user, version, updatedAt, problem } = credential;
   const use = describeUse(credential).join('; ') || '-';
   return [
     `${vault}/${name}`,
@@ -111,7 +113,8 @@ function credentialRow(credential: CredentialAnswer): string[] {
     String(version),
     formatMoment(updatedAt),
     use,
+    problem ?? '-',
   ];
 }
 
-const HEAD = ['CREDENTIAL', 'KIND', 'HOSTS', 'USER', 'VERSION', 'UPDATED', 'USE'];
+const HEAD = ['CREDENTIAL', 'KIND', 'HOSTS', 'USER', 'VERSION', 'UPDATED', 'USE', 'PROBLEM'];
