@@ -20,6 +20,7 @@ import { asksWebSocket, upgradeHeaders } from './http1/upgrade.ts';
 import { makeLine, writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachConnection } from './reach.ts';
+import { Renewal } from './renewal.ts';
 
 /** What an interception came to. */
 export interface InterceptionEnd {
@@ -140,11 +141,24 @@ class Interception {
     this.#exchanges += 1;
     const granted = await this.#grant(asked.head);
     if ('refusal' in granted) return this.#refuse(granted, asked);
+    const renewal = new Renewal<Granted>(
+      this.#gate,
+      isHarmless(asked) ? () => this.#grant(asked.head) : null,
+    );
+    const keepClient = await this.#ask(asked, granted, renewal);
+    const renewed = renewal.take();
+    if (!renewed || this.#client.socket.destroyed) return keepClient;
+    // An exchange of its own: the first one's row says 401.
+    this.#exchanges += 1;
+    return this.#ask({ ...asked, at: this.#gate.now() }, renewed, renewal);
+  }
+
+  async #ask(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<boolean> {
     for (;;) {
       const origin = await this.#reach(granted);
       if ('refusal' in origin) return this.#refuse(origin, asked, granted.secrets);
       const reused = origin.used;
-      const outcome = await this.#relay(asked, granted, origin);
+      const outcome = await this.#relay(asked, granted, origin, renewal);
       // A kept connection may have died just then. Only what surely has no effect is asked again, over a new one.
       const again =
         outcome.kind === 'unanswered' && reused && isHarmless(asked) && !this.#client.socket.destroyed;
@@ -166,12 +180,19 @@ class Interception {
     return reachConnection(this.#gate, this.#connection, granted.proof, granted.scope, this.#found);
   }
 
-  #relay(asked: Asked, granted: Granted, origin: OriginConnection): Promise<ExchangeOutcome> {
+  #relay(
+    asked: Asked,
+    granted: Granted,
+    origin: OriginConnection,
+    renewal: Renewal<Granted>,
+  ): Promise<ExchangeOutcome> {
     const { head, framing } = asked;
     const keepTrailer = (line: HeaderLine) => mayTrail(line, granted.secrets);
     origin.used = true;
     const originHead = writeRequestHead({ ...granted.parts, minor: head.minor });
-    const input = { head, framing, originHead, keepTrailer, webSocket: asksWebSocket(head) };
+    const passUnauthorized = () => renewal.passes(granted);
+    const webSocket = asksWebSocket(head);
+    const input = { head, framing, originHead, keepTrailer, webSocket, passUnauthorized };
     return relay(granted.proof, input, this.#client, origin);
   }
 
@@ -193,6 +214,11 @@ class Interception {
       return outcome.keepClient;
     }
     origin.socket.destroy();
+    if (outcome.kind === 'withheld') {
+      this.#bytesDown += outcome.bytesDown;
+      this.#record(asked, granted.reason, 401, granted.secrets, outcome);
+      return false;
+    }
     if (outcome.kind === 'malformed')
       return this.#refuse({ refusal: 'request_malformed' }, asked, granted.secrets, outcome.bytesUp);
     if (outcome.kind === 'invalid' || !reused) {

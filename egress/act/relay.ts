@@ -37,6 +37,8 @@ export interface ExchangeInput {
   readonly webSocket: boolean;
   /** Whether a proxy with a login of our own stands between: its 407 is no answer to the client. */
   readonly viaProxy?: boolean;
+  /** Asked of a 401 before the client sees any of it: whether it is passed on. Never rejects. */
+  readonly passUnauthorized?: () => Promise<boolean>;
 }
 
 /**
@@ -51,6 +53,8 @@ interface Unanswered {
 
 export type ExchangeOutcome =
   | Unanswered
+  /** A 401 that was not passed on; the origin's connection cannot be used any more. */
+  | { readonly kind: 'withheld'; readonly bytesUp: number; readonly bytesDown: number }
   | {
       readonly kind: 'answered';
       readonly status: number;
@@ -157,7 +161,18 @@ class Exchange {
     return { kind, bytesUp: this.#bytesUp };
   }
 
+  async #isWithheld({ status }: ResponseHead): Promise<boolean> {
+    const passes = this.#input.passUnauthorized;
+    return status === 401 && passes !== undefined && !(await passes());
+  }
+
+  #withhold(): ExchangeOutcome {
+    this.#origin.socket.destroy();
+    return { kind: 'withheld', bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
+  }
+
   async #answer(head: ResponseHead): Promise<ExchangeOutcome> {
+    if (await this.#isWithheld(head)) return this.#withhold();
     const framing = responseFraming(head, this.#input.head.method);
     if (!framing) return this.#failed('invalid');
     // An HTTP/1.0 client cannot read chunks: it gets what is in them, and its connection ends with it.

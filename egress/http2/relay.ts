@@ -7,6 +7,7 @@ import type { Allow } from '../../core-lite/decision.ts';
 import type { HeaderLine } from '../http1/head.ts';
 import { Ending } from './ending.ts';
 import {
+  type AnswerHead,
   asObject,
   dropHopHeaders,
   measureHead,
@@ -22,6 +23,8 @@ export interface StreamInput {
   /** How the client's stream ends. */
   readonly request: Ending;
   readonly keepTrailer: (line: HeaderLine) => boolean;
+  /** Asked of a 401 before the client sees any of it: whether it is passed on. Never rejects. */
+  readonly passUnauthorized: () => Promise<boolean>;
 }
 
 export type StreamOutcome =
@@ -29,6 +32,8 @@ export type StreamOutcome =
   | { readonly kind: 'unanswered'; readonly code: number; readonly bytesUp: number }
   /** What the origin answered is no answer. */
   | { readonly kind: 'invalid'; readonly bytesUp: number }
+  /** A 401 that was not passed on. */
+  | { readonly kind: 'withheld'; readonly bytesUp: number; readonly bytesDown: number }
   | {
       readonly kind: 'answered';
       readonly status: number;
@@ -58,11 +63,18 @@ class StreamExchange {
   readonly #answer: Ending;
   readonly #settle: (outcome: StreamOutcome) => void;
   readonly #keepTrailer: (line: HeaderLine) => boolean;
+  readonly #passUnauthorized: () => Promise<boolean>;
   readonly #onClientClose = () => this.#stopOrigin();
   /** When the client's stream has all of the answer. */
   readonly #answered = Promise.withResolvers<void>();
   #status: number | null = null;
   #invalid = false;
+  #judging = false;
+  #withheld = false;
+  /** The origin's stream closed. */
+  #over = false;
+  /** The answer's: they may come before it is known whether it is passed on. */
+  #trailers: readonly HeaderLine[] = [];
   #informational = 0;
   /** Heads and bodies on the origin's side, before compression. */
   #bytesUp: number;
@@ -76,6 +88,7 @@ class StreamExchange {
   ) {
     this.#client = client;
     this.#keepTrailer = input.keepTrailer;
+    this.#passUnauthorized = input.passUnauthorized;
     this.#settle = settle;
     this.#bytesUp = measureHead(input.originHead);
     this.#request = input.request;
@@ -90,6 +103,10 @@ class StreamExchange {
     this.#origin.on('error', ignore);
     this.#origin.on('headers', (_headers, _flags, raw) => this.#inform(raw));
     this.#origin.on('response', (_headers, flags, raw) => this.#respond(raw, flags));
+    this.#origin.once('trailers', (_headers, _flags, raw) => {
+      this.#bytesDown += measureHead(raw);
+      this.#trailers = readTrailers(raw);
+    });
     this.#origin.once('close', () => this.#finish());
     this.#client.once('close', this.#onClientClose);
     if (this.#client.closed) this.#stopOrigin();
@@ -131,9 +148,29 @@ class StreamExchange {
       this.#reject();
       return;
     }
+    const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    if (head.status === 401) void this.#judge(head, ended);
+    else this.#pass(head, ended);
+  }
+
+  /** Until it is known, nothing of the answer is read; the origin's stream may be over meanwhile. */
+  async #judge(head: AnswerHead, ended: boolean): Promise<void> {
+    this.#judging = true;
+    const passes = await this.#passUnauthorized();
+    this.#judging = false;
+    if (passes && !this.#client.closed && !this.#client.destroyed) this.#pass(head, ended);
+    else {
+      this.#withheld = !passes;
+      // What is not read would keep the stream open.
+      this.#origin.resume();
+      this.#origin.close(constants.NGHTTP2_CANCEL);
+    }
+    if (this.#over) this.#finish();
+  }
+
+  #pass(head: AnswerHead, ended: boolean): void {
     this.#status = head.status;
     const headers = dropHopHeaders(head.headers);
-    const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
     // Node has ended the answer to a HEAD already.
     const bare = ended || this.#client.writableEnded || BODILESS.has(head.status);
     const options = { endStream: bare, waitForTrailers: !bare };
@@ -145,13 +182,8 @@ class StreamExchange {
   }
 
   #sendAnswer(): void {
-    let trailers: readonly HeaderLine[] = [];
-    this.#origin.once('trailers', (_headers, _flags, raw) => {
-      this.#bytesDown += measureHead(raw);
-      trailers = readTrailers(raw);
-    });
     this.#client.once('wantTrailers', () => {
-      sendTrailers(this.#client, trailers);
+      sendTrailers(this.#client, this.#trailers);
       // Node hands them over in the next round of the event loop.
       setImmediate(() => setImmediate(this.#answered.resolve));
     });
@@ -167,6 +199,8 @@ class StreamExchange {
 
   /** The origin's stream is over: so is the exchange, when the client has what came of it. */
   #finish(): void {
+    this.#over = true;
+    if (this.#judging) return;
     const bytesUp = this.#bytesUp;
     if (this.#status !== null) {
       this.#finishAnswer(this.#status);
@@ -174,7 +208,8 @@ class StreamExchange {
     }
     this.#client.removeListener('close', this.#onClientClose);
     const code = this.#origin.rstCode;
-    this.#settle(this.#invalid ? { kind: 'invalid', bytesUp } : { kind: 'unanswered', code, bytesUp });
+    if (this.#withheld) this.#settle({ kind: 'withheld', bytesUp, bytesDown: this.#bytesDown });
+    else this.#settle(this.#invalid ? { kind: 'invalid', bytesUp } : { kind: 'unanswered', code, bytesUp });
   }
 
   #finishAnswer(status: number): void {
