@@ -93,17 +93,18 @@ export function showCredential(credential: CredentialAnswer, json: boolean, io: 
 }
 
 /** How it is used, where that is not the same for all of its kind. */
-export function describeUse({ settings }: CredentialAnswer): string[] {
+export function describeUse({ settings, problem }: CredentialAnswer): string[] {
   const { placement, rules, valueFrom } = settings as Partial<StoredSecretSettings>;
   return [
     ...(placement ? [`put on ${describePlacement(readStoredPlacement(placement))}`] : []),
     ...(rules ? [`only for ${describeRules(rules)}`] : []),
     ...(valueFrom === undefined ? [] : [`value from ${valueFrom}, read by egress`]),
+    ...(problem === null ? [] : [`no new token: ${problem}`]),
   ];
 }
 
 function credentialRow(credential: CredentialAnswer): string[] {
-  const { vault, name, kind, hosts, user, version, updatedAt, problem } = credential;
+  const { vault, name, kind, hosts, user, version, updatedAt } = credential;
   const use = describeUse(credential).join('; ') || '-';
   return [
     `${vault}/${name}`,
@@ -113,8 +114,7 @@ function credentialRow(credential: CredentialAnswer): string[] {
     String(version),
     formatMoment(updatedAt),
     use,
-    problem ?? '-',
   ];
 }
 
-const HEAD = ['CREDENTIAL', 'KIND', 'HOSTS', 'USER', 'VERSION', 'UPDATED', 'USE', 'PROBLEM'];
+const HEAD = ['CREDENTIAL', 'KIND', 'HOSTS', 'USER', 'VERSION', 'UPDATED', 'USE'];
