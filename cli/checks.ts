@@ -14,10 +14,12 @@ import { ResolveFailure } from '../core-lite/network/resolve.ts';
 import { REFUSALS } from '../core-lite/reasons.ts';
 import { formatAddress } from '../core-lite/service.ts';
 import { KEY_CLASSES, openClassKey } from '../core-lite/vault/class-keys.ts';
+import { OAUTH_FAILURES, type OauthFailureCode } from '../core-lite/vault/oauth-failure.ts';
 import { Parent } from '../egress/parent/parent.ts';
 import { openApi } from './api.ts';
 import type { Io } from './command.ts';
 import { CommandError } from './command-error.ts';
+import type { CredentialAnswer } from './commands/credential.ts';
 import { findAdminKey, findCoreUrl, findEgress, findGates, withMasterKey } from './home.ts';
 
 /** What the checks work with. */
@@ -82,6 +84,26 @@ async function checkCore({ config, io }: Patient): Promise<string> {
   const api = await openApi(io);
   await api.call('GET', '/v1/environments');
   return `${base} accepts the admin key of ${where}`;
+}
+
+/** What egress could not get a token for, by the failures that it noted. */
+async function checkOauth({ io }: Patient): Promise<string | Skipped> {
+  // What is wrong with core itself is another check's to say.
+  const credentials = await listCredentials(io).catch(() => null);
+  if (!credentials) return new Skipped('core does not list the credentials');
+  const clients = credentials.filter(({ kind }) => kind === 'oauth');
+  const bad = clients.filter(({ problem }) => problem !== null);
+  if (bad.length === 0) return `no failure is noted of ${clients.length} credentials`;
+  const first = bad.map(({ vault, name, problem }) => `${vault}/${name} (${problem})`).slice(0, 5);
+  const texts = bad.map(({ problem }) => OAUTH_FAILURES[problem as OauthFailureCode]?.[0]);
+  throw new CommandError(
+    `no new token for ${first.join(', ')}`,
+    [...new Set(texts)].filter(Boolean).join('; '),
+  );
+}
+
+async function listCredentials(io: Io): Promise<readonly CredentialAnswer[]> {
+  return (await openApi(io)).call<readonly CredentialAnswer[]>('GET', '/v1/credentials');
 }
 
 /** Every trust bundle is made with it, and every leaf of an interception by it. */
@@ -244,6 +266,7 @@ export const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['schema', checkVersion],
   ['keys', checkKeys],
   ['core', checkCore],
+  ['oauth', checkOauth],
   ['egress CA', checkAuthority],
   ['egress', checkEgress],
   ['gates', checkGates],

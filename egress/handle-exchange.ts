@@ -6,9 +6,10 @@ import type { TLSSocket } from 'node:tls';
 import { formatTarget, type Target } from '../core-lite/network/target.ts';
 import type { EndReason, Reason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
+import type { ExchangeOutcome, Side } from './act/exchange.ts';
 import { mayTrail } from './act/inject.ts';
 import { refuse } from './act/refuse.ts';
-import { type ExchangeOutcome, relay, type Side } from './act/relay.ts';
+import { relay } from './act/relay.ts';
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
 import {
@@ -26,6 +27,7 @@ import { asksWebSocket, upgradeHeaders } from './http1/upgrade.ts';
 import { makeLine, writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachConnection } from './reach.ts';
+import { Renewal } from './renewal.ts';
 import { Scrubber } from './scrub/scrubber.ts';
 
 /** What an interception came to. */
@@ -147,11 +149,24 @@ class Interception {
     this.#exchanges += 1;
     const granted = await this.#grant(asked.head);
     if ('refusal' in granted) return this.#refuse(granted, asked);
+    const renewal = new Renewal<Granted>(
+      this.#gate,
+      isHarmless(asked) ? () => this.#grant(asked.head) : null,
+    );
+    const keepClient = await this.#ask(asked, granted, renewal);
+    const renewed = renewal.take();
+    if (!renewed || this.#client.socket.destroyed) return keepClient;
+    // An exchange of its own: the first one's row says 401.
+    this.#exchanges += 1;
+    return this.#ask({ ...asked, at: this.#gate.now() }, renewed, renewal);
+  }
+
+  async #ask(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<boolean> {
     for (;;) {
       const origin = await this.#reach(granted);
       if ('refusal' in origin) return this.#refuse(origin, asked, granted.secrets);
       const reused = origin.used;
-      const outcome = await this.#relay(asked, granted, origin);
+      const outcome = await this.#relay(asked, granted, origin, renewal);
       // A kept connection may have died just then. Only what surely has no effect is asked again, over a new one.
       const again =
         outcome.kind === 'unanswered' && reused && isHarmless(asked) && !this.#client.socket.destroyed;
@@ -173,13 +188,20 @@ class Interception {
     return reachConnection(this.#gate, this.#connection, granted.proof, granted.scope, this.#found);
   }
 
-  #relay(asked: Asked, granted: Granted, origin: OriginConnection): Promise<ExchangeOutcome> {
+  #relay(
+    asked: Asked,
+    granted: Granted,
+    origin: OriginConnection,
+    renewal: Renewal<Granted>,
+  ): Promise<ExchangeOutcome> {
     const { head, framing } = asked;
     const keepTrailer = (line: HeaderLine) => mayTrail(line, granted.secrets);
     origin.used = true;
     const originHead = writeRequestHead({ ...granted.parts, minor: head.minor });
     const scrubber = new Scrubber(granted.secrets.map(({ value }) => value));
-    const input = { head, framing, originHead, keepTrailer, webSocket: asksWebSocket(head), scrubber };
+    const passUnauthorized = () => renewal.passes(granted);
+    const webSocket = asksWebSocket(head);
+    const input = { head, framing, originHead, keepTrailer, webSocket, scrubber, passUnauthorized };
     return relay(granted.proof, input, this.#client, origin);
   }
 
@@ -201,6 +223,11 @@ class Interception {
       return outcome.keepClient;
     }
     origin.socket.destroy();
+    if (outcome.kind === 'withheld') {
+      this.#bytesDown += outcome.bytesDown;
+      this.#record(asked, granted.reason, 401, granted.secrets, outcome);
+      return false;
+    }
     if (outcome.kind === 'malformed')
       return this.#refuse({ refusal: 'request_malformed' }, asked, granted.secrets, outcome.bytesUp);
     if (outcome.kind === 'invalid' || !reused) {

@@ -5,7 +5,8 @@
  */
 import type { Allow } from '../core-lite/decision.ts';
 import type { EndReason, Reason } from '../core-lite/reasons.ts';
-import { type ExchangeOutcome, relay, type Side } from './act/relay.ts';
+import type { ExchangeOutcome, Side } from './act/exchange.ts';
+import { relay } from './act/relay.ts';
 import { reset } from './act/reset.ts';
 import { admit, CLIENT_LEFT, endUnreached, type Refused } from './admit.ts';
 import type { Connection, Stop } from './connection.ts';
@@ -203,5 +204,6 @@ const UNANSWERED: Readonly<Record<Exclude<ExchangeOutcome['kind'], 'answered'>, 
   invalid: { refusal: 'origin_failed' },
   malformed: { refusal: 'request_malformed' },
   proxy_login: parentFailed('AUTH'),
+  withheld: { refusal: 'origin_failed' },
 };
 const UNREADABLE: Stop = { refusal: 'facts_unavailable', ending: 'feed_lost' };

@@ -31,6 +31,7 @@ import { OriginSession } from './http2/origin-session.ts';
 import { refuseStream } from './http2/refuse.ts';
 import { relayStream, type StreamOutcome } from './http2/relay.ts';
 import { type Found, reachSession, type SecuredOrigin, type Unreached } from './reach.ts';
+import { Renewal } from './renewal.ts';
 import { Scrubber } from './scrub/scrubber.ts';
 
 /**
@@ -138,11 +139,24 @@ class StreamInterception {
     }
     const granted = await this.#grant(asked.head);
     if ('refusal' in granted) return this.#refuse(granted, asked);
+    const renewal = new Renewal<Granted>(
+      this.#gate,
+      isHarmless(asked) ? () => this.#grant(asked.head) : null,
+    );
+    await this.#ask(asked, granted, renewal);
+    const renewed = renewal.take();
+    if (!renewed || !isOpen(asked.stream)) return;
+    // An exchange of its own: the first one's row says 401.
+    this.#exchanges += 1;
+    await this.#ask({ ...asked, at: this.#gate.now() }, renewed, renewal);
+  }
+
+  async #ask(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const origin = await this.#reach(granted);
       if ('refusal' in origin) return this.#refuse(origin, asked, granted.secrets);
       const reused = origin.used;
-      const outcome = await this.#relay(asked, granted, origin);
+      const outcome = await this.#relay(asked, granted, origin, renewal);
       if (attempt === MAX_ATTEMPTS || !mayAskAgain(asked, outcome, reused)) {
         return this.#conclude(asked, granted, origin, outcome);
       }
@@ -163,20 +177,22 @@ class StreamInterception {
     return reaching;
   }
 
-  #relay({ stream, head, ending }: Asked, granted: Granted, origin: OriginSession): Promise<StreamOutcome> {
+  #relay(
+    { stream, head, ending }: Asked,
+    granted: Granted,
+    origin: OriginSession,
+    renewal: Renewal<Granted>,
+  ): Promise<StreamOutcome> {
     const { proof, parts, secrets } = granted;
     const originHead = writeRequestHead(parts, head, bearersOf(parts, secrets));
     const keepTrailer = (line: HeaderLine) => mayTrail(line, secrets);
     const open = (raw: readonly string[], ended: boolean) =>
       this.#gate.sessions.request(origin, raw, { endStream: ended, waitForTrailers: !ended });
     const scrubber = new Scrubber(secrets.map(({ value }) => value));
+    const passUnauthorized = () => renewal.passes(granted);
     const isWebSocket = head.stated.protocol !== null;
-    return relayStream(
-      proof,
-      { originHead, request: ending, keepTrailer, scrubber, isWebSocket },
-      stream,
-      open,
-    );
+    const input = { originHead, request: ending, keepTrailer, scrubber, isWebSocket, passUnauthorized };
+    return relayStream(proof, input, stream, open);
   }
 
   #conclude(
@@ -191,6 +207,11 @@ class StreamInterception {
       this.#bytesDown += outcome.bytesDown;
       const reason = reasonOfAnswer(approved, outcome);
       this.#record(asked, reason, outcome.status, secrets, outcome);
+      return;
+    }
+    if (outcome.kind === 'withheld') {
+      this.#bytesDown += outcome.bytesDown;
+      this.#record(asked, approved, 401, secrets, outcome);
       return;
     }
     // The code of a reset says more than an answer of ours could; a session that died says nothing.
@@ -238,10 +259,14 @@ interface Noted {
  * What surely has no effect is asked again where a session that was used before died just then; and what the origin
  * says it did not look at (RFC 9113 8.7), as long as nothing of its body is gone.
  */
-function mayAskAgain({ stream, head, ending }: Asked, outcome: StreamOutcome, reused: boolean): boolean {
+function mayAskAgain(asked: Asked, outcome: StreamOutcome, reused: boolean): boolean {
+  const { stream, ending } = asked;
   if (outcome.kind !== 'unanswered' || !isOpen(stream) || !ending.whole) return false;
-  const harmless = head.stated.method === 'GET' || head.stated.method === 'HEAD';
-  return outcome.code === constants.NGHTTP2_REFUSED_STREAM || (reused && harmless);
+  return outcome.code === constants.NGHTTP2_REFUSED_STREAM || (reused && isHarmless(asked));
+}
+
+function isHarmless({ head: { stated }, ending }: Asked): boolean {
+  return ending.whole && stated.protocol === null && (stated.method === 'GET' || stated.method === 'HEAD');
 }
 
 function isOpen(stream: Http2Stream): boolean {

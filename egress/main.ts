@@ -17,6 +17,7 @@ import { type Service, translateListenError } from '../core-lite/service.ts';
 import type { ListenAddress } from '../core-lite/setting-kinds.ts';
 import { type Base, emptied, startService } from '../core-lite/start-service.ts';
 import { openClassKey } from '../core-lite/vault/class-keys.ts';
+import { OauthTokens } from '../core-lite/vault/oauth-tokens.ts';
 import { openOperatorValues } from '../core-lite/vault/operator-values.ts';
 import { SecretReader } from '../core-lite/vault/secret-reader.ts';
 import { Interceptor } from './act/intercept.ts';
@@ -32,6 +33,7 @@ import { SessionPool } from './http2/session-pool.ts';
 import { Listener } from './listen.ts';
 import { ListenerTls } from './listener-tls.ts';
 import { makeMetrics } from './metrics.ts';
+import { makeTokenSender } from './oauth-send.ts';
 import { OriginPool } from './origin-pool.ts';
 import { Parent } from './parent/parent.ts';
 import { Recorder } from './record.ts';
@@ -66,17 +68,21 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Egress
   const leaves = await openLeaves(database, seal, feed, log);
   const registry = hold(new Registry({ feed, facts, graceMs: config.feedGrace, now: Date.now }));
   const extraRoots = await loadExtraRoots(config.extraCa);
+  const { openNetworks, nat64Prefixes } = config;
+  const originTls = new OriginTls(extraRoots);
+  const send = makeTokenSender({ resolver, openNetworks, nat64Prefixes, originTls });
+  const tokens = hold(new OauthTokens({ database, feed, seal, send, log, now: () => performance.now() }));
   const gate: Gate = {
     authenticator: new Authenticator(),
     facts,
-    secrets: new SecretReader(database, feed, seal, values),
+    secrets: new SecretReader(database, feed, seal, { operator: values, tokens }),
     registry,
     record: new Recorder({ log: connectionLog, exchanges, counts, metrics, logger: log, now }),
     resolver,
-    openNetworks: config.openNetworks,
-    nat64Prefixes: config.nat64Prefixes,
+    openNetworks,
+    nat64Prefixes,
     interceptor: new Interceptor(leaves, now),
-    originTls: new OriginTls(extraRoots),
+    originTls,
     pool: hold(new OriginPool()),
     sessions: hold(new SessionPool()),
     parent: openParent(config, resolver, extraRoots, log),

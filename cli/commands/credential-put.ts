@@ -1,5 +1,6 @@
 /** `credential put`: makes or replaces a credential. Its value is never an argument: see `secret-source.ts`. */
 import { CREDENTIAL_KINDS } from '../../core-lite/vault/credential.ts';
+import { CLIENT_AUTHS, OAUTH_GRANTS } from '../../core-lite/vault/oauth-settings.ts';
 import { openApi, path } from '../api.ts';
 import { defineCommand, type Values, wrong } from '../command.ts';
 import { EXIT } from '../command-error.ts';
@@ -16,12 +17,24 @@ const OPTIONS = {
     value: 'SOURCE',
     help: 'where egress reads the value for each request, file:PATH or env:NAME; then none is stored (environment_secret)',
   },
-  variable: { type: 'string', value: 'NAME', help: 'its variable in the pod (environment_*)' },
+  variable: { type: 'string', value: 'NAME', help: 'its variable in the pod (environment_*, oauth)' },
   ...PLACEMENT_OPTIONS,
   user: { type: 'string', value: 'USER', help: 'whose it is, when it is one person’s' },
   'token-url': { type: 'string', value: 'URL', help: 'where tokens are got (oauth)' },
   'client-id': { type: 'string', value: 'ID', help: 'oauth' },
-  grant: { type: 'string', choices: ['client_credentials', 'refresh_token'], help: 'oauth' },
+  grant: { type: 'string', choices: OAUTH_GRANTS, help: 'oauth' },
+  'client-auth': {
+    type: 'string',
+    choices: CLIENT_AUTHS,
+    help: 'how the client shows who it is (oauth); default client_secret_basic',
+  },
+  scope: { type: 'string', value: 'TEXT', help: 'what the tokens are for (oauth)' },
+  audience: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'whom the tokens are for, where the provider asks (oauth)',
+  },
+  resource: { type: 'string', value: 'URL', help: 'whom the tokens are for, by RFC 8707 (oauth)' },
   json: { type: 'boolean', help: 'prints JSON' },
 } as const;
 
@@ -35,12 +48,14 @@ export const credentialPut = defineCommand({
     'An environment_secret is put on requests in one form: as a header (--header, --format), as Basic (--basic-user), as a parameter (--query), or in place of a placeholder (--replace). With --path or --method it goes only on those requests, and what no secret of a host covers is refused; paths that could be read in two ways are refused too.',
     '--value-from names what egress itself reads, on its own machine: a file below SALLYPORT_SECRET_FOLDER, or a variable that SALLYPORT_SECRET_VARIABLES lists. A changed file counts for the next request.',
     'Most kinds have the one part "value". headers has a part for each header, named as the header; oauth has client_secret and perhaps refresh_token: name each with --secret.',
+    'An oauth credential with a --variable is used like an environment_secret: bind it to environments, and its current token is put on requests to its hosts. Without one it is for the gates.',
   ],
   examples: [
     'npx sallyport credential put team/github --kind environment_secret --variable GITHUB_TOKEN --host api.github.com --from-file token',
     'npx sallyport credential put team/git --kind environment_secret --variable GIT_TOKEN --host git.example.com --basic-user x-access-token --value-from file:git/token',
     'npx sallyport credential put team/cli --kind environment_secret --variable CLI_KEY --host api.example.com --replace --in-header x-api-key --path /v1/ --from-env CLI_KEY',
     'pass show openai | npx sallyport credential put team/openai --kind model_key --host api.openai.com',
+    'npx sallyport credential put team/gh --kind oauth --variable GH_TOKEN --host api.example.com --token-url https://login.example.com/token --client-id app --grant client_credentials --secret client_secret=env:SECRET',
     'npx sallyport credential put team/search --kind headers --host search.example.com --secret x-api-key=env:KEY --secret x-account=file:account',
   ],
   run: async ({ args: [text], options }, io) => {
@@ -82,6 +97,10 @@ function readSettings(options: Values<typeof OPTIONS>): object {
     tokenUrl: options['token-url'],
     clientId: options['client-id'],
     grant: options.grant,
+    clientAuth: options['client-auth'],
+    scope: options.scope,
+    audience: options.audience,
+    resource: options.resource,
   };
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 }

@@ -18,6 +18,8 @@ export interface CredentialAnswer {
   readonly user: string | null;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly version: number;
+  /** Why an oauth credential has got no new token. */
+  readonly problem: string | null;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -91,12 +93,13 @@ export function showCredential(credential: CredentialAnswer, json: boolean, io: 
 }
 
 /** How it is used, where that is not the same for all of its kind. */
-export function describeUse({ settings }: CredentialAnswer): string[] {
+export function describeUse({ settings, problem }: CredentialAnswer): string[] {
   const { placement, rules, valueFrom } = settings as Partial<StoredSecretSettings>;
   return [
     ...(placement ? [`put on ${describePlacement(readStoredPlacement(placement))}`] : []),
     ...(rules ? [`only for ${describeRules(rules)}`] : []),
     ...(valueFrom === undefined ? [] : [`value from ${valueFrom}, read by egress`]),
+    ...(problem === null ? [] : [`no new token: ${problem}`]),
   ];
 }
 

@@ -106,7 +106,10 @@ async function readSecrets(api: Api, names: readonly string[]): Promise<readonly
   if (names.length === 0) return [];
   const credentials = await api.call<readonly CredentialAnswer[]>('GET', '/v1/credentials');
   return credentials
-    .filter(({ kind, vault, name }) => kind === 'environment_secret' && names.includes(`${vault}/${name}`))
+    .filter(
+      ({ kind, settings }) => kind === 'environment_secret' || (kind === 'oauth' && 'variable' in settings),
+    )
+    .filter(({ vault, name }) => names.includes(`${vault}/${name}`))
     .map((credential) => ({
       hosts: parseHostPatterns(credential.hosts),
       credential: `${credential.vault}/${credential.name}`,

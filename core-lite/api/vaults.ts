@@ -186,6 +186,12 @@ const CredentialBody = Type.Object(
     tokenUrl: Type.Optional(Type.String({ maxLength: 2048 })),
     clientId: Type.Optional(Type.String({ maxLength: 512 })),
     grant: Type.Optional(Type.Union([Type.Literal('client_credentials'), Type.Literal('refresh_token')])),
+    clientAuth: Type.Optional(
+      Type.Union([Type.Literal('client_secret_basic'), Type.Literal('client_secret_post')]),
+    ),
+    scope: Type.Optional(Type.String({ maxLength: 2048 })),
+    audience: Type.Optional(Type.String({ maxLength: 2048 })),
+    resource: Type.Optional(Type.String({ maxLength: 2048 })),
     secret: Type.Optional(SecretParts),
   },
   { additionalProperties: false },
@@ -206,6 +212,7 @@ const CredentialRow = Type.Object({
   user: nullable(Type.String()),
   settings: Type.Record(Type.String(), Type.Unknown()),
   version: Type.Integer(),
+  problem: nullable(Type.String()),
   createdAt: Moment,
   updatedAt: Moment,
 });

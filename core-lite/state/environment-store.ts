@@ -3,6 +3,7 @@ import type { Queryable } from '../database/pool.ts';
 import { Fault } from '../errors.ts';
 import { makeId } from '../id.ts';
 import { formatHostPatterns, type NetworkPolicy, parseHostPatterns } from '../network/policy.ts';
+import { IS_PUT_ON } from '../vault/credential-store.ts';
 
 export const ENVIRONMENT_KINDS = ['pod', 'virtual', 'none'] as const;
 
@@ -74,18 +75,19 @@ export async function findEnvironment(db: Queryable, name: string): Promise<Envi
 
 async function bindCredentials(tx: Queryable, id: string, names: readonly string[]): Promise<void> {
   const wanted = [...new Set(names)];
-  const rows = await tx.query<{ id: string; name: string; kind: string }>(
-    `SELECT c.id, v.name || '/' || c.name AS name, c.kind FROM credentials c JOIN vaults v ON v.id = c.vault_id
+  const rows = await tx.query<{ id: string; name: string; kind: string; fits: boolean }>(
+    `SELECT c.id, v.name || '/' || c.name AS name, c.kind, c.kind = 'environment_variable' OR ${IS_PUT_ON} AS fits FROM credentials c JOIN vaults v ON v.id = c.vault_id
       WHERE v.name || '/' || c.name = ANY($1)`,
     [wanted],
   );
   for (const name of wanted) {
     const row = rows.find((candidate) => candidate.name === name);
     if (!row) throw new Fault('not_found', `there is no credential ${name}`);
-    if (!row.kind.startsWith('environment_')) {
+    if (!row.fits) {
+      const why = row.kind === 'oauth' ? 'has no variable' : `is a ${row.kind}`;
       throw new Fault(
         'input_invalid',
-        `${name} is a ${row.kind}: an environment takes secrets and variables only`,
+        `${name} ${why}: an environment takes secrets, oauth with a variable, and variables only`,
       );
     }
   }

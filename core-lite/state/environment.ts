@@ -6,6 +6,7 @@ import type { Queryable } from '../database/pool.ts';
 import { type Binding, type NetworkPolicy, parseHostPatterns } from '../network/policy.ts';
 import type { VerifiedToken } from '../tokens/verify.ts';
 import type { StoredSecretSettings } from '../vault/credential.ts';
+import { IS_PUT_ON } from '../vault/credential-store.ts';
 import { readStoredPlacement } from '../vault/placement.ts';
 import { NO_RULES } from '../vault/request-rules.ts';
 
@@ -89,6 +90,6 @@ const FACTS = `
       SELECT json_agg(json_build_object('credentialId', c.id, 'version', c.version, 'hosts', c.hosts,
                'settings', c.settings) ORDER BY c.id)
         FROM environment_credentials b JOIN credentials c ON c.id = b.credential_id
-       WHERE b.environment_id = e.id AND c.kind = 'environment_secret'
+       WHERE b.environment_id = e.id AND ${IS_PUT_ON}
     ), '[]') AS bindings
   FROM environments e WHERE e.id = $1 AND e.deleted_at IS NULL`;

@@ -8,6 +8,7 @@ import { makeId } from '../id.ts';
 import type { Secret } from '../secret.ts';
 import type { KeyClass } from './class-keys.ts';
 import { type Credential, type CredentialKind, packSecret } from './credential.ts';
+import type { OauthFailureCode } from './oauth-failure.ts';
 import type { SealKey } from './seal.ts';
 
 export interface VaultSummary {
@@ -27,6 +28,8 @@ export interface CredentialSummary {
   readonly user: string | null;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly version: number;
+  /** Why an oauth credential has got no new token; `null` where nothing is known to be wrong. */
+  readonly problem: OauthFailureCode | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -69,8 +72,8 @@ export async function putCredential(
   credential: Credential,
 ): Promise<CredentialSummary> {
   const vaultId = await findVault(tx, vault);
-  const [old] = await tx.query<{ id: string; kind: CredentialKind; version: number }>(
-    'SELECT id, kind, version FROM credentials WHERE vault_id = $1 AND name = $2 FOR UPDATE',
+  const [old] = await tx.query<OldCredential>(
+    'SELECT id, kind, version, settings FROM credentials WHERE vault_id = $1 AND name = $2 FOR UPDATE',
     [vaultId, name],
   );
   if (old && old.kind !== credential.kind) {
@@ -79,9 +82,16 @@ export async function putCredential(
       `${vault}/${name} is a ${old.kind}: remove it to make it a ${credential.kind}`,
     );
   }
+  if (old && classOf(old) !== classOf(credential)) {
+    throw new Fault(
+      'conflict',
+      `an oauth credential gets or loses its variable: remove ${vault}/${name} first`,
+    );
+  }
   const id = old?.id ?? makeId('crd');
   const version = (old?.version ?? 0) + 1;
-  const sealed = credential.secret && sealSecret(seals, id, version, credential.kind, credential.secret);
+  const place = credentialPlace(id, version);
+  const sealed = credential.secret && seals[classOf(credential)].seal(credential.secret, place);
   await tx.query(
     `INSERT INTO credentials (id, vault_id, name, kind, hosts, owner_user, settings, sealed, version)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -110,12 +120,7 @@ export async function rotateCredential(
   name: string,
   parts: Readonly<Record<string, Secret>>,
 ): Promise<CredentialSummary> {
-  const [row] = await tx.query<{
-    id: string;
-    kind: CredentialKind;
-    version: number;
-    settings: Readonly<Record<string, unknown>>;
-  }>(
+  const [row] = await tx.query<OldCredential>(
     `SELECT c.id, c.kind, c.version, c.settings FROM credentials c JOIN vaults v ON v.id = c.vault_id
       WHERE v.name = $1 AND c.name = $2 FOR UPDATE OF c`,
     [vault, name],
@@ -131,7 +136,7 @@ export async function rotateCredential(
     );
   }
   const version = row.version + 1;
-  const sealed = sealSecret(seals, row.id, version, row.kind, packSecret(row.kind, parts));
+  const sealed = seals[classOf(row)].seal(packSecret(row.kind, parts), credentialPlace(row.id, version));
   const settings = row.kind === 'headers' ? { ...row.settings, headers: Object.keys(parts) } : row.settings;
   await tx.query(
     'UPDATE credentials SET sealed = $2, version = $3, settings = $4, updated_at = now() WHERE id = $1',
@@ -185,19 +190,30 @@ export async function findCredential(db: Queryable, vault: string, name: string)
   return row;
 }
 
+/** SQL: whether the credential `c` is put on requests by egress. */
+export const IS_PUT_ON = `(c.kind = 'environment_secret' OR c.kind = 'oauth' AND c.settings ? 'variable')`;
+
 /** What a credential's seal is bound to. */
 export function credentialPlace(id: string, version: number): string {
   return `credentials ${id} sealed ${version}`;
 }
 
-function sealSecret(seals: Seals, id: string, version: number, kind: CredentialKind, secret: Secret): Buffer {
-  return seals[CLASS_OF[kind]].seal(secret, credentialPlace(id, version));
+/** Who opens it: the gate that will use it. */
+function classOf({ kind, settings }: Pick<OldCredential, 'kind' | 'settings'>): KeyClass {
+  return kind === 'oauth' && 'variable' in settings ? 'egress' : CLASS_OF[kind];
 }
 
 async function findVault(db: Queryable, name: string): Promise<string> {
   const [row] = await db.query<{ id: string }>('SELECT id FROM vaults WHERE name = $1', [name]);
   if (!row) throw new Fault('not_found', `there is no vault ${name}`);
   return row.id;
+}
+
+interface OldCredential {
+  readonly id: string;
+  readonly kind: CredentialKind;
+  readonly version: number;
+  readonly settings: Readonly<Record<string, unknown>>;
 }
 
 /** Who opens a kind: egress its environment secrets, gates the rest of what leaves, core what it gives to a pod. */
@@ -210,5 +226,5 @@ const CLASS_OF: Readonly<Record<CredentialKind, KeyClass>> = {
   environment_variable: 'signing',
 };
 const SUMMARY = `c.id, v.name AS vault, c.name, c.kind, c.hosts, c.owner_user AS "user", c.settings, c.version,
-  c.created_at AS "createdAt", c.updated_at AS "updatedAt"
-  FROM credentials c JOIN vaults v ON v.id = c.vault_id`;
+  g.failure AS problem, c.created_at AS "createdAt", c.updated_at AS "updatedAt"
+  FROM credentials c JOIN vaults v ON v.id = c.vault_id LEFT JOIN oauth_grants g ON g.credential_id = c.id`;

@@ -5,6 +5,7 @@
 import { Fault } from '../errors.ts';
 import { formatHostPattern, parseHostPattern } from '../network/host-pattern.ts';
 import { Secret } from '../secret.ts';
+import { OAUTH_SETTINGS, type OauthInput, readOauthSettings } from './oauth-settings.ts';
 import {
   checkHeader,
   HEADER_VALUE,
@@ -27,22 +28,18 @@ export const CREDENTIAL_KINDS = [
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /** A credential as an operator gives it. `secret` has one part for most kinds, several for `headers` and `oauth`. */
-export interface CredentialInput {
+export interface CredentialInput extends OauthInput {
   readonly kind: CredentialKind;
   readonly hosts: readonly string[];
   /** Whose it is, when it is one person's. */
   readonly user?: string;
-  /** environment_secret, environment_variable: the variable's name in the pod. */
+  /** environment_secret, environment_variable, perhaps oauth: the variable's name in the pod. */
   readonly variable?: string;
-  /** environment_secret: how it is put on a request, and which requests it may go on. */
+  /** environment_secret, oauth with a variable: how it is put on a request, and which requests it may go on. */
   readonly placement?: PlacementInput;
   readonly rules?: Partial<RequestRules>;
   /** environment_secret: where egress reads its value, `env:NAME` or `file:PATH`, when it is not in the vault. */
   readonly valueFrom?: string;
-  /** oauth. */
-  readonly tokenUrl?: string;
-  readonly clientId?: string;
-  readonly grant?: 'client_credentials' | 'refresh_token';
   /** Secret parts by name: `value`; for headers each header's name; for oauth `client_secret` and `refresh_token`. */
   readonly secret: Readonly<Record<string, Secret>>;
 }
@@ -142,9 +139,7 @@ function readSettings(input: CredentialInput): Record<string, unknown> {
       return readOauth(input);
     case 'environment_secret':
       return {
-        variable: readVariable(input),
-        placement: parsePlacement(input.placement),
-        ...readRules(input.rules),
+        ...readBound(input),
         ...(input.valueFrom === undefined ? {} : { valueFrom: checkValueSource(input.valueFrom) }),
       };
     case 'environment_variable':
@@ -154,18 +149,22 @@ function readSettings(input: CredentialInput): Record<string, unknown> {
   }
 }
 
+/** With a variable its tokens are put on requests as an environment secret is; without one it is the gates'. */
 function readOauth(input: CredentialInput): Record<string, unknown> {
-  const { tokenUrl, clientId, grant } = input;
-  const url = URL.parse(tokenUrl ?? '');
-  // It may be read by whoever reads credentials: a password would be shown.
-  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
-    throw invalid('an oauth credential needs tokenUrl, an https URL without a user');
-  }
-  if (!clientId || !grant) throw invalid('an oauth credential needs clientId and grant');
-  if (grant === 'refresh_token' && !input.secret['refresh_token']) {
-    throw invalid('the grant refresh_token needs the secret part "refresh_token"');
-  }
-  return { tokenUrl, clientId, grant };
+  const settings = readOauthSettings(input, input.secret['refresh_token'] !== undefined);
+  if (input.variable !== undefined) return { ...settings, ...readBound(input) };
+  if (input.placement ?? input.rules)
+    throw invalid('an oauth credential with a placement or rules needs a variable');
+  return { ...settings };
+}
+
+/** What a credential says that is put on requests. */
+function readBound(input: CredentialInput): Record<string, unknown> {
+  return {
+    variable: readVariable(input),
+    placement: parsePlacement(input.placement),
+    ...readRules(input.rules),
+  };
 }
 
 function readVariable(input: CredentialInput): string {
@@ -183,15 +182,7 @@ function readRules(input: Partial<RequestRules> = NO_RULES): { readonly rules?: 
 
 function refuseForeignSettings(input: CredentialInput): void {
   const allowed = SETTINGS_OF[input.kind];
-  for (const name of [
-    'variable',
-    'placement',
-    'rules',
-    'valueFrom',
-    'tokenUrl',
-    'clientId',
-    'grant',
-  ] as const) {
+  for (const name of ['variable', 'placement', 'rules', 'valueFrom', ...OAUTH_SETTINGS] as const) {
     if (input[name] !== undefined && !allowed.includes(name)) throw invalid(`a ${input.kind} has no ${name}`);
   }
 }
@@ -220,7 +211,7 @@ const SETTINGS_OF: Readonly<Record<CredentialKind, readonly string[]>> = {
   model_key: [],
   bearer: [],
   headers: [],
-  oauth: ['tokenUrl', 'clientId', 'grant'],
+  oauth: ['variable', 'placement', 'rules', ...OAUTH_SETTINGS],
   environment_secret: ['variable', 'placement', 'rules', 'valueFrom'],
   environment_variable: ['variable'],
 };

@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '../database/pool.ts';
 import { unpackSecret } from './credential.ts';
-import { credentialPlace } from './credential-store.ts';
+import { credentialPlace, IS_PUT_ON } from './credential-store.ts';
 import { SENTINEL } from './placement.ts';
 import type { SealKey } from './seal.ts';
 
@@ -28,11 +28,11 @@ export async function loadPodVariables(
     `SELECT c.id, c.kind, c.version, c.sealed, c.settings->>'variable' AS variable,
             c.settings->'placement'->>'placeholder' AS placeholder
        FROM environment_credentials b JOIN credentials c ON c.id = b.credential_id
-      WHERE b.environment_id = $1 AND c.kind IN ('environment_secret', 'environment_variable')
+      WHERE b.environment_id = $1 AND (c.kind = 'environment_variable' OR ${IS_PUT_ON})
       ORDER BY c.id`,
     [environmentId],
   );
-  const secrets = rows.filter(({ kind }) => kind === 'environment_secret');
+  const secrets = rows.filter(({ kind }) => kind !== 'environment_variable');
   const placeholders = secrets.flatMap(({ variable, placeholder }) =>
     placeholder === null || placeholder === SENTINEL ? [] : [[variable, placeholder] as const],
   );

@@ -3,74 +3,19 @@
  * changed but for its head and for the secrets that an answer echoes. Bytes that break their framing stop everything; an
  * answer that breaks off is broken off at the client too, never ended cleanly.
  */
-import type { Socket } from 'node:net';
 import type { Allow } from '../../core-lite/decision.ts';
 import { makeBodyReader } from '../http1/body.ts';
 import type { BodyReader, BodyStep } from '../http1/body-reader.ts';
 import type { ByteReader, NoBytes } from '../http1/byte-reader.ts';
 import { dropConnectionHeaders } from '../http1/connection-headers.ts';
 import { type Framing, responseFraming } from '../http1/framing.ts';
-import {
-  type HeaderLine,
-  headerValues,
-  parseResponseHead,
-  type RequestHead,
-  type ResponseHead,
-} from '../http1/head.ts';
+import { type HeaderLine, headerValues, parseResponseHead, type ResponseHead } from '../http1/head.ts';
 import { isWebSocket, upgradeHeaders } from '../http1/upgrade.ts';
 import { writeResponseHead } from '../http1/write-head.ts';
 import type { BodyScrubber } from '../scrub/body-scrubber.ts';
 import { outlastsPause } from '../scrub/pause.ts';
-import type { Scrubber } from '../scrub/scrubber.ts';
+import type { ExchangeInput, ExchangeOutcome, Side, Unanswered } from './exchange.ts';
 import { breakOff, pass, send } from './send.ts';
-
-/** One side of the exchange. */
-export interface Side {
-  readonly socket: Socket;
-  readonly reader: ByteReader;
-}
-
-export interface ExchangeInput {
-  readonly head: RequestHead;
-  readonly framing: Framing;
-  /** The head that the origin gets, secret and all. */
-  readonly originHead: Buffer;
-  readonly keepTrailer: (line: HeaderLine) => boolean;
-  /** Of the secrets that are in the head. */
-  readonly scrubber: Scrubber;
-  /** Whether the request asks for a WebSocket: then a 101 is an answer to it. */
-  readonly webSocket: boolean;
-  /** Whether a proxy with a login of our own stands between: its 407 is no answer to the client. */
-  readonly viaProxy?: boolean;
-}
-
-/**
- * `unanswered`: the origin went away before it answered; `invalid`: what it answered is no answer; `malformed`: the
- * client broke the framing of its body; `proxy_login`: the proxy between refused ours. Nothing of an answer was written
- * to the client.
- */
-interface Unanswered {
-  readonly kind: 'unanswered' | 'invalid' | 'malformed' | 'proxy_login';
-  readonly bytesUp: number;
-}
-
-export type ExchangeOutcome =
-  | Unanswered
-  | {
-      readonly kind: 'answered';
-      readonly status: number;
-      readonly bytesUp: number;
-      readonly bytesDown: number;
-      readonly complete: boolean;
-      /** Whether it was the client that broke it off. */
-      readonly left: boolean;
-      /** Whether it was cut off because of a secret in it that could not be masked. */
-      readonly cut: boolean;
-      /** How often a secret was masked in it. */
-      readonly masked: number;
-      readonly keepClient: boolean;
-      readonly keepOrigin: boolean;
-    };
 
 /** Never rejects. Where the answer broke off, the client's side is destroyed already. */
 export function relay(
@@ -167,7 +112,18 @@ class Exchange {
     return { kind, bytesUp: this.#bytesUp };
   }
 
+  async #isWithheld({ status }: ResponseHead): Promise<boolean> {
+    const passes = this.#input.passUnauthorized;
+    return status === 401 && passes !== undefined && !(await passes());
+  }
+
+  #withhold(): ExchangeOutcome {
+    this.#origin.socket.destroy();
+    return { kind: 'withheld', bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
+  }
+
   async #answer(head: ResponseHead): Promise<ExchangeOutcome> {
+    if (await this.#isWithheld(head)) return this.#withhold();
     const framing = responseFraming(head, this.#input.head.method);
     if (!framing) return this.#failed('invalid');
     // An HTTP/1.0 client cannot read chunks: it gets what is in them, and its connection ends with it.

@@ -30,6 +30,8 @@ export interface StreamInput {
   readonly scrubber: Scrubber;
   /** Its bytes are frames, not a text. */
   readonly isWebSocket: boolean;
+  /** Asked of a 401 before the client sees any of it: whether it is passed on. Never rejects. */
+  readonly passUnauthorized: () => Promise<boolean>;
 }
 
 export type StreamOutcome =
@@ -37,6 +39,8 @@ export type StreamOutcome =
   | { readonly kind: 'unanswered'; readonly code: number; readonly bytesUp: number }
   /** What the origin answered is no answer. */
   | { readonly kind: 'invalid'; readonly bytesUp: number }
+  /** A 401 that was not passed on. */
+  | { readonly kind: 'withheld'; readonly bytesUp: number; readonly bytesDown: number }
   | {
       readonly kind: 'answered';
       readonly status: number;
@@ -72,6 +76,7 @@ class StreamExchange {
   readonly #keepTrailer: (line: HeaderLine) => boolean;
   readonly #scrubber: Scrubber;
   readonly #isWebSocket: boolean;
+  readonly #passUnauthorized: () => Promise<boolean>;
   readonly #onClientClose = () => this.#stopOrigin();
   /** When the client's stream has all of the answer. */
   readonly #answered = Promise.withResolvers<void>();
@@ -80,6 +85,12 @@ class StreamExchange {
   #status: number | null = null;
   #invalid = false;
   #cut = false;
+  #judging = false;
+  #withheld = false;
+  /** The origin's stream closed. */
+  #over = false;
+  /** The answer's: they may come before it is known whether it is passed on. */
+  #trailers: readonly HeaderLine[] = [];
   #informational = 0;
   /** Heads and bodies on the origin's side, before compression. */
   #bytesUp: number;
@@ -95,6 +106,7 @@ class StreamExchange {
     this.#keepTrailer = input.keepTrailer;
     this.#scrubber = input.scrubber;
     this.#isWebSocket = input.isWebSocket;
+    this.#passUnauthorized = input.passUnauthorized;
     this.#settle = settle;
     this.#bytesUp = measureHead(input.originHead);
     this.#request = input.request;
@@ -109,6 +121,10 @@ class StreamExchange {
     this.#origin.on('error', ignore);
     this.#origin.on('headers', (_headers, _flags, raw) => this.#inform(raw));
     this.#origin.on('response', (_headers, flags, raw) => this.#respond(raw, flags));
+    this.#origin.once('trailers', (_headers, _flags, raw) => {
+      this.#bytesDown += measureHead(raw);
+      this.#trailers = readTrailers(raw).map((line) => this.#scrubber.line(line));
+    });
     this.#origin.once('close', () => this.#finish());
     this.#client.once('close', this.#onClientClose);
     if (this.#client.closed) this.#stopOrigin();
@@ -152,9 +168,29 @@ class StreamExchange {
       this.#reject();
       return;
     }
+    const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    if (head.status === 401) void this.#judge(head, ended);
+    else this.#pass(head, ended);
+  }
+
+  /** Until it is known, nothing of the answer is read; the origin's stream may be over meanwhile. */
+  async #judge(head: AnswerHead, ended: boolean): Promise<void> {
+    this.#judging = true;
+    const passes = await this.#passUnauthorized();
+    this.#judging = false;
+    if (passes && !this.#client.closed && !this.#client.destroyed) this.#pass(head, ended);
+    else {
+      this.#withheld = !passes;
+      // What is not read would keep the stream open.
+      this.#origin.resume();
+      this.#origin.close(constants.NGHTTP2_CANCEL);
+    }
+    if (this.#over) this.#finish();
+  }
+
+  #pass(head: AnswerHead, ended: boolean): void {
     this.#status = head.status;
     const headers = dropHopHeaders(this.#scrubber.head(head).headers);
-    const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
     // Node has ended the answer to a HEAD already.
     const bare = ended || this.#client.writableEnded || BODILESS.has(head.status);
     const options = { endStream: bare, waitForTrailers: !bare };
@@ -166,13 +202,8 @@ class StreamExchange {
   }
 
   #sendAnswer(head: AnswerHead): void {
-    let trailers: readonly HeaderLine[] = [];
-    this.#origin.once('trailers', (_headers, _flags, raw) => {
-      this.#bytesDown += measureHead(raw);
-      trailers = readTrailers(raw).map((line) => this.#scrubber.line(line));
-    });
     this.#client.once('wantTrailers', () => {
-      sendTrailers(this.#client, trailers);
+      sendTrailers(this.#client, this.#trailers);
       // Node hands them over in the next round of the event loop.
       setImmediate(() => setImmediate(this.#answered.resolve));
     });
@@ -198,6 +229,8 @@ class StreamExchange {
 
   /** The origin's stream is over: so is the exchange, when the client has what came of it. */
   #finish(): void {
+    this.#over = true;
+    if (this.#judging) return;
     const bytesUp = this.#bytesUp;
     const status = this.#status;
     if (status !== null) {
@@ -206,7 +239,8 @@ class StreamExchange {
     }
     this.#client.removeListener('close', this.#onClientClose);
     const code = this.#origin.rstCode;
-    this.#settle(this.#invalid ? { kind: 'invalid', bytesUp } : { kind: 'unanswered', code, bytesUp });
+    if (this.#withheld) this.#settle({ kind: 'withheld', bytesUp, bytesDown: this.#bytesDown });
+    else this.#settle(this.#invalid ? { kind: 'invalid', bytesUp } : { kind: 'unanswered', code, bytesUp });
   }
 
   #finishAnswer(status: number): void {

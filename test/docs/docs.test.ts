@@ -9,6 +9,7 @@ import { COMMANDS } from '../../cli/catalogue.ts';
 import { readCommandLine } from '../../cli/command.ts';
 import { describeConfig } from '../../core-lite/config.ts';
 import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
+import { OAUTH_FAILURES } from '../../core-lite/vault/oauth-failure.ts';
 import { HTTP_OUTCOMES } from '../../gates/http-outcomes.ts';
 import { REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
 import manifest from '../../package.json' with { type: 'json' };
@@ -89,11 +90,19 @@ function renderReasons(): string {
     '# Reasons',
     '',
     'The same word stands in the answer (`Sallyport-Reason`), in the log line and in the record. Written from',
-    '`core-lite/reasons.ts`, `gates/reasons.ts` and `gates/http-outcomes.ts` by a test.',
+    '`core-lite/reasons.ts`, `core-lite/vault/oauth-failure.ts`, `gates/reasons.ts` and `gates/http-outcomes.ts` by a test.',
     '',
     '## Refused by egress',
     '',
     ...renderRefusals(REFUSALS),
+    '',
+    '## No current token of an oauth credential',
+    '',
+    'Stands as the code of `injection_failed`, in the log, and in `credential list`.',
+    '',
+    '| code | what happened |',
+    '| --- | --- |',
+    ...Object.entries(OAUTH_FAILURES).map(([code, [what]]) => `| \`${code}\` | ${what} |`),
     '',
     '## Let through by egress',
     '',

@@ -97,6 +97,9 @@ export const REVEALERS: Readonly<Record<string, string>> = {
   'core-lite/vault/class-keys.ts':
     'makes a key of an opened seal; writes the one line of an export, itself a secret',
   'core-lite/vault/master-key.ts': 'makes a key of the setting',
+  'core-lite/vault/oauth-request.ts': 'encodes the form of a token request, itself a secret',
+  'core-lite/vault/oauth-answer.ts': 'parses what a token endpoint answered',
+  'egress/oauth-send.ts': 'sends the token request',
   'core-lite/vault/credential.ts': 'judges length and characters; packs the parts into the one text to seal',
   'core-lite/tokens/signing-keys.ts': 'makes a key of PEM',
   'core-lite/state/admin.ts': 'hashes the admin key',

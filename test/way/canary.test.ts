@@ -288,6 +288,18 @@ function credentialBodies(generation: string) {
         refresh_token: stand.plant(`refresh_token ${generation}`),
       },
     },
+    current: {
+      kind: 'oauth',
+      hosts,
+      variable: 'GH_TOKEN',
+      tokenUrl: 'https://auth.test/token',
+      clientId: 'client',
+      grant: 'refresh_token',
+      secret: {
+        client_secret: stand.plant(`client_secret of a bound one ${generation}`),
+        refresh_token: stand.plant(`refresh_token of a bound one ${generation}`),
+      },
+    },
     secret: { ...value('environment_secret'), variable: 'TOKEN' },
     basic: {
       ...value('environment_secret'),

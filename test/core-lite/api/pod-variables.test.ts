@@ -18,7 +18,16 @@ beforeAll(async () => {
   await put('other', 'environment_secret', 'TOKEN', `${SECRET}-2`);
   await put('region', 'environment_variable', 'REGION', 'eu');
   await put('shadow', 'environment_variable', 'TOKEN', 'plain');
-  const credentials = ['v/token', 'v/other', 'v/region', 'v/shadow'];
+  await send('PUT', '/v1/vaults/v/credentials/current', {
+    kind: 'oauth',
+    variable: 'GH_TOKEN',
+    hosts,
+    tokenUrl: 'https://login.example.com/token',
+    clientId: 'c',
+    grant: 'client_credentials',
+    secret: { client_secret: SECRET },
+  });
+  const credentials = ['v/token', 'v/other', 'v/region', 'v/shadow', 'v/current'];
   await send('PUT', '/v1/environments/full', { credentials });
   await send('PUT', '/v1/environments/empty', {});
 });
@@ -28,7 +37,7 @@ describe('GET /v1/environments/{name}/pod-variables', () => {
   it('names what holds a sentinel once, and what is plain with its value; a secret’s name is no plain one', async () => {
     const { status, body } = await send('GET', '/v1/environments/full/pod-variables');
     expect(status).toBe(200);
-    expect(body).toEqual({ sentinels: ['TOKEN'], plain: { REGION: 'eu' } });
+    expect(body).toEqual({ sentinels: ['TOKEN', 'GH_TOKEN'], plain: { REGION: 'eu' } });
     expect(JSON.stringify(body) + world.logged()).not.toContain(SECRET);
   });
 

@@ -141,6 +141,15 @@ function bodies(): Readonly<Record<string, Body>> {
       grant: 'refresh_token',
       secret: { client_secret: canary(), refresh_token: canary() },
     },
+    'oauth-bound': {
+      kind: 'oauth',
+      hosts,
+      variable: 'GH_TOKEN',
+      tokenUrl: 'https://login.example/token',
+      clientId: 'c',
+      grant: 'refresh_token',
+      secret: { client_secret: canary(), refresh_token: canary() },
+    },
     'environment-secret': {
       kind: 'environment_secret',
       hosts,

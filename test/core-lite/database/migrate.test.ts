@@ -12,7 +12,7 @@ import { Secret } from '../../../core-lite/secret.ts';
 const MIGRATIONS = readdirSync(new URL('../../../core-lite/database/migrations/', import.meta.url))
   .sort()
   .map((file) => file.replace(/^0*(\d+)\.do\.(.+)\.sql$/, '$1 $2'));
-const LATER = MIGRATIONS.length + 1;
+const LATER = Math.max(...MIGRATIONS.map((name) => Number.parseInt(name, 10))) + 1;
 
 let server: EmbeddedDatabase;
 let administrator: Database;

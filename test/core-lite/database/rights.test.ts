@@ -11,7 +11,7 @@ import {
   type CredentialInput,
   parseCredential,
 } from '../../../core-lite/vault/credential.ts';
-import { putCredential, putVault } from '../../../core-lite/vault/credential-store.ts';
+import { findCredential, putCredential, putVault } from '../../../core-lite/vault/credential-store.ts';
 import { createInstallation, type Installation } from '../../support/installation.ts';
 
 let installation: Installation;
@@ -30,6 +30,13 @@ const MATRIX: Readonly<Record<string, readonly [core: string, gates: string, egr
   authorities: ['SELECT(certificate,created_at,id,state)', '', 'SELECT'],
   vaults: ['SELECT INSERT UPDATE DELETE', 'SELECT(id,name)', ''],
   credentials: ['SELECT INSERT UPDATE DELETE', 'SELECT', 'SELECT'],
+  oauth_grants: [
+    'SELECT(credential_id,credential_version,expires_at,failure,retry_at,stale,version) ' +
+      'UPDATE(claimed_by,claimed_until,credential_version,expires_at,failure,failures,refresh_at,retry_at,' +
+      'sealed_access,sealed_refresh,stale,staled_at)',
+    '',
+    'SELECT INSERT UPDATE',
+  ],
   environments: ['SELECT INSERT UPDATE', '', 'SELECT'],
   environment_credentials: ['SELECT INSERT DELETE', '', 'SELECT'],
   connections: ['SELECT', '', 'INSERT'],
@@ -65,6 +72,13 @@ beforeAll(async () => {
         parseCredential(ONE_OF_EACH[kind]),
       );
     }
+    const bound = { ...ONE_OF_EACH.oauth, variable: 'TOKEN' };
+    const { id } = await putCredential(tx, installation.seals, 'all', 'bound', parseCredential(bound));
+    const { id: other } = await findCredential(tx, 'all', 'oauth');
+    await tx.query('INSERT INTO oauth_grants (credential_id, credential_version) VALUES ($1, 1), ($2, 1)', [
+      id,
+      other,
+    ]);
     await putEnvironment(tx, 'e', { ...ENVIRONMENT, credentials: ['all/environment-secret'] });
     await tx.query(
       `INSERT INTO connections VALUES ('con_1', now(), 'e', 't', 'p', null, null, 'r', 's', 'h', 443, 'allowed', 'allowlisted')`,
@@ -118,12 +132,44 @@ describe('the matrix', () => {
 
 describe('rows', () => {
   it.each<[role: Role, kinds: readonly string[]]>([
-    ['sallyport_core', [...CREDENTIAL_KINDS].sort()],
+    ['sallyport_core', [...CREDENTIAL_KINDS, 'oauth bound'].sort()],
     ['sallyport_gates', ['bearer', 'headers', 'model_key', 'oauth']],
-    ['sallyport_egress', ['environment_secret']],
+    ['sallyport_egress', ['environment_secret', 'oauth bound']],
   ])('%s sees these credentials: %j', async (role, kinds) => {
-    const rows = await as[role].query<{ kind: string }>('SELECT kind FROM credentials ORDER BY kind');
-    expect(rows.map((row) => row.kind)).toEqual(kinds);
+    const rows = await as[role].query<{ kind: string; settings: object }>(
+      'SELECT kind, settings FROM credentials',
+    );
+    const seen = rows.map(({ kind, settings }) =>
+      kind === 'oauth' && 'variable' in settings ? 'oauth bound' : kind,
+    );
+    expect(seen.sort()).toEqual(kinds);
+  });
+
+  it('sallyport_egress sees, makes and changes current tokens of bound oauth credentials alone', async () => {
+    const egress = as.sallyport_egress;
+    const { owner } = installation;
+    const rows = await egress.query('SELECT credential_id FROM oauth_grants');
+    expect(rows).toHaveLength(1);
+    expect(await egress.query('UPDATE oauth_grants SET failures = 1 RETURNING 1')).toHaveLength(1);
+    const kept = await owner.query(
+      `DELETE FROM oauth_grants g USING credentials c WHERE c.id = g.credential_id RETURNING c.name, g.failures`,
+    );
+    expect(kept).toEqual(
+      expect.arrayContaining([
+        { name: 'bound', failures: 1 },
+        { name: 'oauth', failures: 0 },
+      ]),
+    );
+    for (const { id, name } of await owner.query<{ id: string; name: string }>(
+      'SELECT id, name FROM credentials',
+    )) {
+      const made = egress.query(
+        'INSERT INTO oauth_grants (credential_id, credential_version) VALUES ($1, 1)',
+        [id],
+      );
+      if (name === 'bound' || name === 'environment-secret') await made;
+      else await expect(made).rejects.toMatchObject({ code: 'database_rights' });
+    }
   });
 
   it.each<[role: Role, classes: readonly string[]]>([
@@ -170,6 +216,7 @@ describe('sallyport_egress is refused', () => {
     'DELETE FROM environments',
     `UPDATE credentials SET hosts = '{evil.example}'`,
     'DELETE FROM credentials',
+    'DELETE FROM oauth_grants',
     `INSERT INTO environment_credentials SELECT e.id, c.id FROM environments e, credentials c`,
     'DELETE FROM environment_credentials',
     `UPDATE authorities SET certificate = ''`,
@@ -210,6 +257,7 @@ describe('sallyport_gates is refused', () => {
     'SELECT sealed_private FROM signing_keys',
     'SELECT * FROM admin_keys',
     'SELECT * FROM vaults',
+    'SELECT * FROM oauth_grants',
     `UPDATE credentials SET hosts = '{evil.example}'`,
     'DELETE FROM credentials',
     'CREATE TABLE mine (x int)',
@@ -220,6 +268,10 @@ describe('sallyport_core is refused', () => {
   it.each([
     'SELECT sealed_private FROM authorities',
     'SELECT * FROM authorities',
+    'SELECT sealed_access FROM oauth_grants',
+    'SELECT sealed_refresh FROM oauth_grants',
+    'DELETE FROM oauth_grants',
+    `INSERT INTO oauth_grants (credential_id, credential_version) SELECT id, 1 FROM credentials`,
     `UPDATE authorities SET certificate = ''`,
     `INSERT INTO authorities (id, state, certificate, sealed_private) VALUES ('x', 'previous', '', '')`,
     `UPDATE connections SET verdict = 'denied'`,

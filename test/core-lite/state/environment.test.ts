@@ -52,10 +52,27 @@ describe('the facts of an environment', () => {
     const bound = await put('bound', 'environment_secret', ['api.example', '*.b.example:8443']);
     await put('plain', 'environment_variable', ['api.example']);
     await put('unbound', 'environment_secret', ['c.example']);
+    const oauth = {
+      kind: 'oauth',
+      hosts: ['d.example'],
+      tokenUrl: 'https://login.example/token',
+      clientId: 'c',
+      grant: 'client_credentials',
+      secret: { client_secret: new Secret('a-secret-value') },
+    } as const;
+    const current = await core.transaction((tx) =>
+      putCredential(tx, installation.seals, 'v', 'current', parseCredential({ ...oauth, variable: 'T' })),
+    );
+    await core.transaction((tx) =>
+      putCredential(tx, installation.seals, 'v', 'gates', parseCredential(oauth)),
+    );
+    await expect(make('wrong', { credentials: ['v/gates'] })).rejects.toMatchObject({
+      code: 'input_invalid',
+    });
     const { id } = await make('facts', {
       mode: 'report',
       allow: ['a.example', '*.a.example:81'],
-      credentials: ['v/bound', 'v/plain'],
+      credentials: ['v/bound', 'v/plain', 'v/current'],
     });
     const facts = await loadEnvironmentFacts(egress, id);
     expect(facts).toMatchObject({
@@ -68,7 +85,10 @@ describe('the facts of an environment', () => {
     expect(formatHostPatterns(facts?.network.allow ?? [])).toEqual(['a.example', '*.a.example:81']);
     expect(
       facts?.bindings.map((each) => [each.credentialId, each.version, formatHostPatterns(each.hosts)]),
-    ).toEqual([[bound.id, 1, ['api.example', '*.b.example:8443']]]);
+    ).toEqual([
+      [bound.id, 1, ['api.example', '*.b.example:8443']],
+      [current.id, 1, ['d.example']],
+    ]);
   });
 
   it('are none for one that is deleted, never was, or is asked for oddly', async () => {

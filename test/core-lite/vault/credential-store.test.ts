@@ -158,6 +158,19 @@ describe('a credential', () => {
     expect(await rotate('one', refresh)).toMatchObject({ version: 2 });
   });
 
+  it('of oauth with a variable is sealed for egress, and stays with whom it is', async () => {
+    const bound: CredentialInput = { ...secretOf('oauth'), variable: 'GH_TOKEN' };
+    const { id, version } = await put('one', bound);
+    const place = credentialPlace(id, version);
+    const { seals } = installation;
+    const sealed = await sealedOf(id);
+    expect(unpackSecret(seals.egress.open(sealed, place))['client_secret']?.reveal()).toBe(VALUE);
+    await expect(put('one', secretOf('oauth'))).rejects.toMatchObject({ code: 'conflict' });
+    await put('two', secretOf('oauth'));
+    await expect(put('two', bound)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await put('one', { ...bound, variable: 'OTHER' })).toMatchObject({ version: 2, problem: null });
+  });
+
   it('that is not there is not rotated or removed', async () => {
     await expect(rotate('none', { value: new Secret(VALUE) })).rejects.toMatchObject({ code: 'not_found' });
     await expect(core.transaction((tx) => removeCredential(tx, vault, 'none'))).rejects.toMatchObject({

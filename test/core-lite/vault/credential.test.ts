@@ -46,6 +46,28 @@ describe('every kind is taken', () => {
       { tokenUrl: 'https://login.example/token', clientId: 'client-1', grant: 'refresh_token' },
     ],
     [
+      'oauth with every wish, its client shown in the form',
+      { ...oauth, ...WISHES },
+      {
+        tokenUrl: 'https://login.example/token',
+        clientId: 'client-1',
+        grant: 'client_credentials',
+        ...WISHES,
+      },
+    ],
+    [
+      'oauth with a variable, put on requests',
+      { ...oauth, variable: 'GH_TOKEN', rules: { methods: ['GET'] } },
+      {
+        tokenUrl: 'https://login.example/token',
+        clientId: 'client-1',
+        grant: 'client_credentials',
+        variable: 'GH_TOKEN',
+        placement: { kind: 'header', header: 'authorization', format: 'Bearer {}' },
+        rules: { paths: [], methods: ['GET'] },
+      },
+    ],
+    [
       'environment_secret',
       bound,
       { variable: 'API_TOKEN', placement: { kind: 'header', header: 'authorization', format: 'Bearer {}' } },
@@ -82,6 +104,13 @@ describe('every kind is taken', () => {
     expect(parseCredential({ ...bearer, hosts: [host] }).hosts).toEqual([host]),
   );
 });
+
+const WISHES = {
+  clientAuth: 'client_secret_post',
+  scope: 'read write',
+  audience: 'https://api.example',
+  resource: 'https://api.example/v1',
+} as const;
 
 describe('what is refused', () => {
   it.each<[name: string, input: CredentialInput]>([
@@ -159,6 +188,13 @@ describe('what is refused', () => {
     ['OAuth without a client', { ...without(oauth, 'clientId') }],
     ['OAuth without a grant', { ...without(oauth, 'grant') }],
     ['OAuth without its secret', { ...oauth, secret: {} }],
+    ['OAuth at an address', { ...oauth, tokenUrl: 'https://127.0.0.1/token' }],
+    ['OAuth at a place in a page', { ...oauth, tokenUrl: 'https://login.example/token#x' }],
+    ['OAuth for nothing', { ...oauth, scope: '' }],
+    ['OAuth for a line end', { ...oauth, audience: 'a\r\nb' }],
+    ['OAuth with a placement and no variable', { ...oauth, placement: { header: 'x-key', format: '{}' } }],
+    ['OAuth with rules and no variable', { ...oauth, rules: { methods: ['GET'] } }],
+    ['a scope of a bearer', { ...bearer, scope: 'read' }],
     ['a refresh grant without its token', { ...oauth, grant: 'refresh_token' }],
   ])('%s', (_, input) => {
     const fault = thrownBy(() => parseCredential(input));

@@ -1,0 +1,17 @@
+/**
+ * Whether a token endpoint may be dialled: by the addresses alone, as every origin. Its URL is the operator's word, so
+ * no allowlist of an environment is asked.
+ */
+import { Allow, Deny } from '../../core-lite/decision.ts';
+import type { Address } from '../../core-lite/network/address.ts';
+import { type AddressFacts, decideAddresses } from '../../core-lite/network/decide-address.ts';
+
+export interface TokenRequestDecision {
+  readonly decision: Allow | Deny;
+  readonly allowed: readonly Address[];
+}
+
+export function decideTokenRequest(facts: AddressFacts): TokenRequestDecision {
+  const { allowed } = decideAddresses(facts);
+  return { allowed, decision: allowed.length > 0 ? new Allow('injected') : new Deny('address_refused') };
+}
