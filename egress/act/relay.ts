@@ -6,7 +6,7 @@
 import type { Allow } from '../../core-lite/decision.ts';
 import { makeBodyReader } from '../http1/body.ts';
 import type { BodyReader, BodyStep } from '../http1/body-reader.ts';
-import type { ByteReader, NoBytes } from '../http1/byte-reader.ts';
+import type { NoBytes } from '../http1/byte-reader.ts';
 import { dropConnectionHeaders } from '../http1/connection-headers.ts';
 import { type Framing, responseFraming } from '../http1/framing.ts';
 import { type HeaderLine, headerValues, parseResponseHead, type ResponseHead } from '../http1/head.ts';

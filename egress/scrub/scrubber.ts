@@ -21,12 +21,13 @@ interface AnswerHead {
 }
 
 export class Scrubber {
-  readonly #forms: Forms;
+  /** `null` where no secret was put on, and so none can come back. */
+  readonly #forms: Forms | null;
   readonly #tally: Tally = { masked: 0 };
 
-  /** @param secrets that were put on the request, at least one */
+  /** @param secrets that were put on the request */
   constructor(secrets: readonly Secret[]) {
-    this.#forms = formsOf(secrets);
+    this.#forms = secrets.length > 0 ? formsOf(secrets) : null;
   }
 
   /** How often a form of a secret was masked. */
@@ -36,6 +37,7 @@ export class Scrubber {
 
   /** The head with every form in it masked; almost always the very same. Also for interim answers. */
   head<Head extends AnswerHead>(head: Head): Head {
+    if (!this.#forms) return head;
     const all = [head.line ?? '', ...head.headers.map(({ raw }) => raw)].join('\n');
     if (this.#find(all).length === 0) return head;
     const line = head.line === undefined ? {} : { line: this.#mask(head.line) };
@@ -56,7 +58,7 @@ export class Scrubber {
   /** What the body passes through. @param head as it came; its body, where it has one, follows */
   body(head: AnswerHead): BodyScrubber {
     const content = contentOf(head.status, head.headers);
-    if (content === 'other') return UNTOUCHED;
+    if (!this.#forms || content === 'other') return UNTOUCHED;
     if (content === 'text') return new TextBody(this.#forms, this.#tally);
     return new CodedBody(content, this.#forms, this.#tally);
   }
@@ -76,6 +78,7 @@ export class Scrubber {
   }
 
   #find(text: string): readonly number[] {
+    if (!this.#forms) return [];
     return new Finder(this.#forms).scan(Buffer.from(text, 'latin1'), 0, text.length);
   }
 }
