@@ -70,7 +70,8 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Egress
   const extraRoots = await loadExtraRoots(config.extraCa);
   const { openNetworks, nat64Prefixes } = config;
   const originTls = new OriginTls(extraRoots);
-  const send = makeTokenSender({ resolver, openNetworks, nat64Prefixes, originTls });
+  const parent = openParent(config, resolver, extraRoots, log);
+  const send = makeTokenSender({ resolver, openNetworks, nat64Prefixes, originTls, parent });
   const tokens = hold(new OauthTokens({ database, feed, seal, send, log, now: () => performance.now() }));
   const gate: Gate = {
     authenticator: new Authenticator(),
@@ -85,7 +86,7 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Egress
     originTls,
     pool: hold(new OriginPool()),
     sessions: hold(new SessionPool()),
-    parent: openParent(config, resolver, extraRoots, log),
+    parent,
     tunnelIdleMs: config.tunnelIdle,
     metrics,
     logger: log,

@@ -3,6 +3,7 @@
  * certificate verified. One request, one connection, no redirect. Where the client's secret leaves.
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Allow } from '../core-lite/decision.ts';
 import type { Nat64Prefix } from '../core-lite/network/nat64.ts';
@@ -15,13 +16,16 @@ import type { SendTokenRequest } from '../core-lite/vault/oauth-renewer.ts';
 import type { TokenReply, TokenRequest } from '../core-lite/vault/oauth-request.ts';
 import { dial } from './act/dial.ts';
 import type { OriginTls } from './act/secure-origin.ts';
-import { decideTokenRequest } from './decide/token-request.ts';
+import { decideTokenName, decideTokenRequest } from './decide/token-request.ts';
+import { ParentFailure } from './parent/failure.ts';
+import type { Parent } from './parent/parent.ts';
 
 export interface TokenRoute {
   readonly resolver: Resolver;
   readonly openNetworks: readonly OpenNetwork[];
   readonly nat64Prefixes: readonly Nat64Prefix[];
   readonly originTls: OriginTls;
+  readonly parent: Parent | null;
 }
 
 export function makeTokenSender(route: TokenRoute): SendTokenRequest {
@@ -40,11 +44,37 @@ export function makeTokenSender(route: TokenRoute): SendTokenRequest {
   };
 }
 
-async function reach(
-  { resolver, openNetworks, nat64Prefixes, originTls }: TokenRoute,
+async function reach(route: TokenRoute, target: Target, signal: AbortSignal): Promise<Duplex | OauthFailure> {
+  const socket = await (route.parent
+    ? throughParent(route.parent, target, signal)
+    : dialDirect(route, target, signal));
+  if (socket instanceof OauthFailure) return socket;
+  const scope = `oauth ${formatTarget(target)}`;
+  const secured = await route.originTls.secure(socket, target.host, ['http/1.1'], scope, signal);
+  if (!('refusal' in secured)) return secured;
+  socket.destroy();
+  return new OauthFailure(
+    secured.refusal === 'origin_certificate' ? 'OAUTH_CERTIFICATE' : 'OAUTH_UNREACHABLE',
+  );
+}
+
+/** As for every origin: nothing goes past the parent. */
+async function throughParent(
+  parent: Parent,
   target: Target,
   signal: AbortSignal,
-): Promise<Duplex | OauthFailure> {
+): Promise<Socket | OauthFailure> {
+  const decision = decideTokenName(target);
+  if (!(decision instanceof Allow)) return new OauthFailure('OAUTH_ADDRESS_REFUSED');
+  const socket = await parent.tunnel(decision, target, signal);
+  return socket instanceof ParentFailure ? new OauthFailure('OAUTH_UNREACHABLE') : socket;
+}
+
+async function dialDirect(
+  { resolver, openNetworks, nat64Prefixes }: TokenRoute,
+  target: Target,
+  signal: AbortSignal,
+): Promise<Socket | OauthFailure> {
   const addresses = await resolver.resolve(target.host, signal).catch((error: unknown) => {
     if (signal.aborted || error instanceof ResolveFailure) return [];
     throw error;
@@ -53,14 +83,7 @@ async function reach(
   const { decision, allowed } = decideTokenRequest({ target, addresses, openNetworks, nat64Prefixes });
   if (!(decision instanceof Allow)) return new OauthFailure('OAUTH_ADDRESS_REFUSED');
   const dialled = await dial(decision, allowed, target.port, signal);
-  if (!dialled) return new OauthFailure('OAUTH_UNREACHABLE');
-  const scope = `oauth ${formatTarget(target)}`;
-  const secured = await originTls.secure(dialled.socket, target.host, ['http/1.1'], scope, signal);
-  if (!('refusal' in secured)) return secured;
-  dialled.socket.destroy();
-  return new OauthFailure(
-    secured.refusal === 'origin_certificate' ? 'OAUTH_CERTIFICATE' : 'OAUTH_UNREACHABLE',
-  );
+  return dialled?.socket ?? new OauthFailure('OAUTH_UNREACHABLE');
 }
 
 async function exchange(secured: Duplex, request: TokenRequest, signal: AbortSignal): Promise<TokenReply> {

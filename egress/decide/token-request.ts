@@ -5,6 +5,8 @@
 import { Allow, Deny } from '../../core-lite/decision.ts';
 import type { Address } from '../../core-lite/network/address.ts';
 import { type AddressFacts, decideAddresses } from '../../core-lite/network/decide-address.ts';
+import { isInsideName } from '../../core-lite/network/host-name.ts';
+import type { Target } from '../../core-lite/network/target.ts';
 
 export interface TokenRequestDecision {
   readonly decision: Allow | Deny;
@@ -14,4 +16,9 @@ export interface TokenRequestDecision {
 export function decideTokenRequest(facts: AddressFacts): TokenRequestDecision {
   const { allowed } = decideAddresses(facts);
   return { allowed, decision: allowed.length > 0 ? new Allow('injected') : new Deny('address_refused') };
+}
+
+/** Behind a parent proxy, which looks the name up itself: only what the name says can be judged. */
+export function decideTokenName({ host }: Target): Allow | Deny {
+  return isInsideName(host) ? new Deny('address_refused') : new Allow('injected');
 }

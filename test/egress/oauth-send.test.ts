@@ -1,4 +1,5 @@
 /** A token request on its way: to a scripted endpoint over TLS, judged and verified as every origin is. */
+import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../core-lite/network/address.ts';
 import { parseOpenNetworks } from '../../core-lite/network/open-network.ts';
@@ -10,6 +11,7 @@ import { makeTokenRequest, type TokenReply } from '../../core-lite/vault/oauth-r
 import { OriginTls } from '../../egress/act/secure-origin.ts';
 import { decideTokenRequest } from '../../egress/decide/token-request.ts';
 import { makeTokenSender } from '../../egress/oauth-send.ts';
+import type { Parent } from '../../egress/parent/parent.ts';
 import type { Peer } from '../support/client.ts';
 import { freePort } from '../support/origin.ts';
 import { startTlsOrigin, type TlsOrigin } from '../support/tls-origin.ts';
@@ -106,6 +108,22 @@ describe('a token request', () => {
   });
 });
 
+describe('behind a parent proxy', () => {
+  it('goes through it and nowhere else, and inside names are refused before it', async () => {
+    const asked: string[] = [];
+    const tunnel = async (_proof: unknown, { host }: { host: string }) => {
+      asked.push(host);
+      return connect({ host: '127.0.0.1', port: endpoint.port });
+    };
+    const parent = { tunnel } as unknown as Parent;
+    const sent = send({ parent, open: '' });
+    (await next()).send(`${JSON_HEAD}Content-Length: 2\r\n\r\n{}`);
+    expect(await sent).toMatchObject({ status: 200 });
+    expect(await send({ parent, host: 'login.localhost' })).toMatchObject({ code: 'OAUTH_ADDRESS_REFUSED' });
+    expect(asked).toEqual([HOST]);
+  });
+});
+
 describe('nothing is sent', () => {
   it.each<[name: string, options: SendOptions, code: string]>([
     ['to a private address', { open: '' }, 'OAUTH_ADDRESS_REFUSED'],
@@ -141,6 +159,7 @@ interface SendOptions {
   readonly port?: number;
   readonly open?: string;
   readonly roots?: readonly string[];
+  readonly parent?: Parent;
   readonly signal?: AbortSignal;
 }
 
@@ -158,6 +177,7 @@ function send(options: SendOptions = {}): Promise<TokenReply | OauthFailure> {
     openNetworks: parseOpenNetworks(networks).networks,
     nat64Prefixes: [],
     originTls: new OriginTls(roots),
+    parent: options.parent ?? null,
   });
   return sender(request, signal);
 }
