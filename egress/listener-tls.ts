@@ -39,6 +39,8 @@ export class ListenerTls {
       noDelay: true,
       keepAlive: true,
     });
+    // One that says nothing is only reported by Node when its time is up.
+    this.server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.#timer = setInterval(() => void this.#look(), LOOK_MS);
     this.#timer.unref();
   }
