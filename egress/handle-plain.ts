@@ -13,6 +13,7 @@ import type { Connection, Stop } from './connection.ts';
 import { decidePlain } from './decide/connect.ts';
 import type { Gate } from './gate.ts';
 import { recordExchange } from './grant.ts';
+import { asksWebSocket } from './http1/upgrade.ts';
 import { writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { parentFailed } from './parent/failure.ts';
@@ -95,7 +96,7 @@ class Plain {
       framing,
       ...written,
       keepTrailer: () => true,
-      webSocket: false,
+      webSocket: asksWebSocket(head),
       scrubber: new Scrubber([]),
     };
     const outcome = await relay(this.#proof, input, this.#client, origin);
@@ -142,9 +143,9 @@ class Plain {
   }
 
   #end(answer: Answer): Answered {
-    const { complete, status, keepClient } = answer;
-    this.#note(complete ? this.#proof.reason : 'origin_failed', status, answer);
-    this.#close(complete ? 'answered' : this.#brokenBy('origin_reset'), answer);
+    const { complete, left, status, keepClient } = answer;
+    this.#note(complete ? this.#proof.reason : left ? 'client_reset' : 'origin_failed', status, answer);
+    this.#close(complete ? 'answered' : this.#brokenBy(left ? 'client_reset' : 'origin_reset'), answer);
     return { keepAlive: keepClient };
   }
 

@@ -7,6 +7,7 @@ import type { RefusalReason } from '../core-lite/reasons.ts';
 import { dropConnectionHeaders } from './http1/connection-headers.ts';
 import { type Framing, requestFraming } from './http1/framing.ts';
 import { foldName, type HeaderLine, headerValues, type RequestHead } from './http1/head.ts';
+import { asksWebSocket, upgradeHeaders } from './http1/upgrade.ts';
 import { makeLine } from './http1/write-head.ts';
 
 export interface PlainRequest {
@@ -32,7 +33,7 @@ export function readPlain(head: RequestHead): PlainRequest | RefusalReason {
   if (typeof url === 'string') return url;
   const { target, path } = url;
   const asked = head.method === 'OPTIONS' && path === '' ? '*' : path.startsWith('/') ? path : `/${path}`;
-  const originHead = { ...head, target: asked, headers: originHeaders(head.headers, target) };
+  const originHead = { ...head, target: asked, headers: originHeaders(head, target) };
   return { target, credential: credentials[0], framing, head, originHead };
 }
 
@@ -47,8 +48,9 @@ function readUrl(text: string): { readonly target: Target; readonly path: string
 }
 
 /** RFC 9112 3.2.2: whatever Host the client sent, the target's own goes on, first. */
-function originHeaders(headers: readonly HeaderLine[], target: Target): readonly HeaderLine[] {
-  const kept = dropConnectionHeaders(headers).filter(({ name }) => {
+function originHeaders(head: RequestHead, target: Target): readonly HeaderLine[] {
+  const ofMessage = asksWebSocket(head) ? upgradeHeaders(head.headers) : dropConnectionHeaders(head.headers);
+  const kept = ofMessage.filter(({ name }) => {
     const folded = foldName(name);
     return folded !== 'host' && !folded.startsWith('proxy-');
   });

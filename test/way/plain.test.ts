@@ -191,6 +191,25 @@ describe('a plain request', () => {
     await ended();
   });
 
+  it('that asks for a WebSocket gets one, until both sides have ended', async () => {
+    const client = await enter();
+    client.send(
+      ask(undefined, 'Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n'),
+    );
+    const peer = await accept();
+    expect(await headAt(peer)).toMatch(
+      /\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n/,
+    );
+    peer.send('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\ndown');
+    expect((await client.answer()).status).toBe(101);
+    expect(await client.text(4)).toBe('down');
+    client.send('up').finish();
+    expect(await peer.text(2)).toBe('up');
+    peer.finish();
+    expect(await client.ending()).toBe('end');
+    expect((await ended())?.end?.reason).toBe('answered');
+  });
+
   it('whose answer breaks off is broken off, where only the end of the connection would end it too', async () => {
     const client = await enter();
     client.send(ask());
