@@ -75,17 +75,26 @@ export class Client {
     if (scan === 'more') return;
     const head = scan === 'malformed' ? null : parseRequestHead(scan.head);
     if (scan === 'malformed' || !head) this.#refuse('request_malformed');
-    else if (head.method === 'CONNECT') void this.#connect(head, scan.rest);
+    else if (head.method === 'CONNECT') this.#connect(head, scan.rest);
     else void this.#plain(head, scan.rest);
   }
 
-  async #connect(head: RequestHead, rest: Buffer): Promise<void> {
+  #connect(head: RequestHead, rest: Buffer): void {
     const read = readConnect(head);
-    if (typeof read === 'string') return this.#refuse(read);
+    if (typeof read === 'string') {
+      this.#refuse(read);
+      return;
+    }
     this.#stopListening();
     const arrival = { socket: this.#socket, head: rest, source: this.#source, ...read };
-    const refused = await this.#handlers.connect(arrival);
-    if (refused) this.#answer(refused, head.minor === 1, rest);
+    this.#serve(arrival, head.minor === 1);
+  }
+
+  /** Knows nothing of the head any more: it would be kept for as long as the tunnel lives. */
+  #serve(arrival: Arrival, mayAskAgain: boolean): void {
+    void this.#handlers.connect(arrival).then((refused) => {
+      if (refused) this.#answer(refused, mayAskAgain, arrival.head);
+    });
   }
 
   async #plain(head: RequestHead, rest: Buffer): Promise<void> {

@@ -76,7 +76,9 @@ export class HeadScanner {
 
   #end(bytes: Buffer): Scan {
     const head = bytes.subarray(this.#skipped ? 2 : 0, this.#lineStart);
-    return { head, rest: bytes.subarray(this.#lineStart) };
+    // An empty slice would keep the whole of what came in memory, for as long as a tunnel lives.
+    const rest = this.#lineStart === bytes.length ? EMPTY : bytes.subarray(this.#lineStart);
+    return { head, rest };
   }
 
   #reset(): void {
