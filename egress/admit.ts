@@ -77,9 +77,12 @@ async function authenticate(
   gate: Gate,
   credential: string | undefined,
 ): Promise<EgressToken | RefusalReason> {
-  const keys = await gate.facts.keys().catch(() => null);
-  if (!keys) return 'facts_unavailable';
-  return gate.authenticator.authenticate(credential, keys, gate.now());
+  const verify = async () => {
+    const keys = await gate.facts.keys().catch(() => null);
+    return keys ? gate.authenticator.authenticate(credential, keys, gate.now()) : 'facts_unavailable';
+  };
+  const token = await verify();
+  return token === 'token_untrusted' && gate.facts.doubtKeys() ? verify() : token;
 }
 
 async function serve<End>(gate: Gate, connection: Connection, form: Form<End>): Promise<Refused | End> {
@@ -102,6 +105,14 @@ async function serve<End>(gate: Gate, connection: Connection, form: Form<End>): 
 
 /** The first decision, or why it could not be made or is not worth a row. */
 async function decide<End>(gate: Gate, connection: Connection, form: Form<End>) {
+  const decision = await decideBy(gate, connection, form);
+  const { sub, ses } = connection.token.claims;
+  // Its token may be newer than what is known here.
+  const again = STALE.has(decision) && gate.facts.doubt(sub, ses);
+  return again ? decideBy(gate, connection, form) : decision;
+}
+
+async function decideBy<End>(gate: Gate, connection: Connection, form: Form<End>) {
   const keys = await gate.facts.keys().catch(() => undefined);
   const facts = await gate.facts.environment(connection.environmentId).catch(() => undefined);
   if (keys === undefined || facts === undefined) return 'facts_unavailable';
@@ -128,3 +139,8 @@ async function decideTurn(gate: Gate, connection: Connection): Promise<RefusalRe
 }
 
 export const CLIENT_LEFT: Stop = { refusal: 'request_malformed', ending: 'client_closed' };
+const STALE: ReadonlySet<unknown> = new Set<RefusalReason>([
+  'host_superseded',
+  'run_stale',
+  'environment_gone',
+]);

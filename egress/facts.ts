@@ -34,6 +34,17 @@ export class Facts {
     return this.#keys.read('all');
   }
 
+  /** Before a token is refused for its key. @returns whether to look again */
+  doubtKeys(): boolean {
+    return this.#keys.doubt('all');
+  }
+
+  /** Before a token is refused for what its environment or session is now. @returns whether to look again */
+  doubt(environmentId: string, sessionId: string | undefined): boolean {
+    const again = this.#environments.doubt(environmentId);
+    return (sessionId !== undefined && this.#turns.doubt(sessionId)) || again;
+  }
+
   /** `null` where there is no such environment any more. Rejects with Fault `database_unreachable`. */
   environment(id: string): Promise<EnvironmentFacts | null> {
     return this.#environments.read(id);

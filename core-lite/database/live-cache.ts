@@ -19,6 +19,8 @@ export class LiveCache<Value> {
   readonly #options: LiveCacheOptions<Value>;
   readonly #held = new Map<string, Value>();
   readonly #filling = new Map<string, Promise<Value>>();
+  /** By `performance.now()`. */
+  #doubtedAt = Number.NEGATIVE_INFINITY;
 
   constructor(feed: ChangeFeed, options: LiveCacheOptions<Value>) {
     this.#feed = feed;
@@ -40,6 +42,18 @@ export class LiveCache<Value> {
   async read(key: string): Promise<Value> {
     const held = this.peek(key);
     return held === undefined ? this.#fill(key) : held;
+  }
+
+  /**
+   * Forgets a value by which somebody would be refused: what made them right may be ahead of its notice.
+   * @returns whether to read again; not for each of many, or a flood of refusals would reach the database
+   */
+  doubt(key: string): boolean {
+    const now = performance.now();
+    if (!this.#feed.live || now - this.#doubtedAt < DOUBT_EVERY_MS) return false;
+    this.#doubtedAt = now;
+    this.#forget(key);
+    return true;
   }
 
   async #fill(key: string): Promise<Value> {
@@ -75,3 +89,6 @@ export class LiveCache<Value> {
     this.#filling.clear();
   }
 }
+
+/** Notices take milliseconds; ten readings a second cost nothing. */
+const DOUBT_EVERY_MS = 100;

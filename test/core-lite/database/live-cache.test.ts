@@ -55,6 +55,17 @@ describe('while the feed is live', () => {
     expect(source.loads).toEqual(['a', 'a']);
   });
 
+  it('a doubted value is read again, and doubts of a flood are not', async () => {
+    const { cache, source } = make();
+    await Promise.all([cache.read('a'), cache.read('b')]);
+    source.values.set('a', 'new');
+    expect(cache.doubt('a')).toBe(true);
+    expect(await cache.read('a')).toBe('new');
+    expect(cache.doubt('b')).toBe(false);
+    expect(cache.peek('b')).toBe('b0');
+    expect(source.loads).toEqual(['a', 'b', 'a']);
+  });
+
   it('no more keys are held than its bound; the one filled first goes', async () => {
     const { cache } = make(3);
     for (const key of ['a', 'b', 'c', 'd', 'e']) await cache.read(key);
