@@ -1,0 +1,226 @@
+/**
+ * What HTTP/2 sessions share and what they never do; what changes while they are open; what a hostile peer can do to
+ * them: lose its own session, and nobody else's.
+ */
+import { constants } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Http2Origin, startHttp2Origin } from '../support/http2-origin.ts';
+import { type Inside, readStream, SECRET, startInside } from '../support/inside.ts';
+
+const HOST = 'two.bound.test';
+const NARROW = 'narrow.bound.test';
+let origin: Http2Origin;
+let narrow: Http2Origin;
+let inside: Inside;
+let target: string;
+let environment = 'e0';
+
+beforeAll(async () => {
+  origin = await startHttp2Origin(HOST);
+  narrow = await startHttp2Origin(NARROW, { settings: { maxConcurrentStreams: 1 } });
+  inside = await startInside([HOST, NARROW], [origin.caPem, narrow.caPem]);
+  target = `${HOST}:${origin.port}`;
+});
+
+beforeEach(async () => {
+  environment = `e${Number(environment.slice(1)) + 1}`;
+  await inside.bind(environment, [target, `${NARROW}:${narrow.port}`]);
+  origin.serve(({ stream }) => stream.respond({ ':status': 204 }, { endStream: true }));
+});
+
+afterAll(async () => {
+  await inside?.close();
+  await Promise.all([origin?.close(), narrow?.close()]);
+});
+
+const get = (path = '/', authority = target) => ({ ':path': path, ':authority': authority });
+const ending = () => inside.gate.rows().then((rows) => rows[0]?.end?.reason);
+
+describe('a session with an origin', () => {
+  it('is shared by the clients of an environment, and by no other', async () => {
+    const before = origin.sessions.length;
+    const first = await inside.session(environment, target);
+    const second = await inside.session(environment, target);
+    await Promise.all([readStream(first.request(get())), readStream(second.request(get()))]);
+    expect(origin.sessions.length).toBe(before + 1);
+    await inside.bind('another', [target, `${NARROW}:${narrow.port}`]);
+    const other = await inside.session('another', target);
+    await readStream(other.request(get()));
+    expect(origin.sessions.length).toBe(before + 2);
+    for (const session of [first, second, other]) session.destroy();
+  });
+
+  it('that is full gets another beside it', async () => {
+    const at = `${NARROW}:${narrow.port}`;
+    const held: (() => void)[] = [];
+    narrow.serve(({ stream }) => {
+      stream.respond({ ':status': 200 });
+      held.push(() => stream.end('done'));
+    });
+    const session = await inside.session(environment, at);
+    const answers = [session.request(get('/', at)), session.request(get('/', at))].map(readStream);
+    await expect.poll(() => held.length).toBe(2);
+    expect(narrow.sessions.length).toBe(2);
+    for (const finish of held) finish();
+    expect(await Promise.all(answers)).toMatchObject([{ body: 'done' }, { body: 'done' }]);
+    session.destroy();
+  });
+
+  it('that goes away finishes what it has, and the next stream has a new one', async () => {
+    let finish: (() => void) | undefined;
+    origin.serve(({ stream, raw }) => {
+      if (!raw.includes('/first')) return stream.respond({ ':status': 204 }, { endStream: true });
+      stream.respond({ ':status': 200 });
+      finish = () => stream.end('finished');
+      stream.session?.close();
+    });
+    const session = await inside.session(environment, target);
+    const first = session.request(get('/first'));
+    const answer = readStream(first);
+    await new Promise((resolve) => first.once('response', resolve));
+    expect(await readStream(session.request(get('/second')))).toMatchObject({ status: 204 });
+    finish?.();
+    expect(await answer).toMatchObject({ body: 'finished', code: 0 });
+    session.destroy();
+  });
+
+  it('that died meanwhile is replaced for a GET', async () => {
+    const session = await inside.session(environment, target);
+    await readStream(session.request(get()));
+    let refused = 0;
+    origin.serve(({ stream }) => {
+      if (refused++ === 0) stream.session?.destroy();
+      else stream.respond({ ':status': 204 }, { endStream: true });
+    });
+    expect(await readStream(session.request(get()))).toMatchObject({ status: 204 });
+    session.destroy();
+  });
+});
+
+describe('a change while a session is open', () => {
+  it('of the secret is in the next stream', async () => {
+    const seen: string[] = [];
+    origin.serve(({ stream, raw }) => {
+      seen.push(raw[raw.indexOf('authorization') + 1] ?? '');
+      stream.respond({ ':status': 204 }, { endStream: true });
+    });
+    const session = await inside.session(environment, target);
+    await readStream(session.request(get()));
+    await inside.gate.world.call('POST', '/v1/vaults/v/credentials/secret/rotate', {
+      secret: { value: 'newer-secret' },
+    });
+    await expect
+      .poll(async () => {
+        await readStream(session.request(get()));
+        return seen.at(-1);
+      })
+      .toBe('Bearer newer-secret');
+    expect(seen[0]).toBe(`Bearer ${SECRET}`);
+    session.destroy();
+  });
+
+  it('that unbinds it ends the connection with its reason', async () => {
+    const session = await inside.session(environment, target);
+    await readStream(session.request(get()));
+    const closed = new Promise((resolve) => session.once('close', resolve));
+    await inside.gate.put(environment, { allow: [target], credentials: [] });
+    await closed;
+    await expect.poll(ending).toBe('secret_unbound');
+  });
+});
+
+describe('a hostile client', () => {
+  it.each([
+    ['a head past 64 KiB', { 'x-a': 'a'.repeat(70_000) }],
+    ['205 fields and more', Object.fromEntries(Array.from({ length: 210 }, (_, i) => [`x-${i}`, '1']))],
+  ])('with %s loses its stream', async (_name, headers) => {
+    const session = await inside.session(environment, target, { maxSendHeaderBlockLength: 200_000 });
+    const answer = await readStream(session.request({ ...get(), ...headers }));
+    expect(answer).toMatchObject({ status: 0, code: constants.NGHTTP2_ENHANCE_YOUR_CALM });
+    expect(await readStream(session.request(get()))).toMatchObject({ status: 204 });
+    session.destroy();
+  });
+
+  it('cannot open more than a hundred streams at once', async () => {
+    const held: (() => void)[] = [];
+    origin.serve(({ stream }) => {
+      stream.respond({ ':status': 200 });
+      held.push(() => stream.end());
+    });
+    const session = await inside.session(environment, target);
+    await new Promise((resolve) => session.once('remoteSettings', resolve));
+    const answers = Array.from({ length: 101 }, () => readStream(session.request(get())));
+    await expect.poll(() => held.length).toBe(100);
+    expect(await inside.gate.world.call('GET', '/v1/exchanges?limit=500')).toBeDefined();
+    expect(held.length).toBe(100);
+    for (const finish of held.splice(0)) finish();
+    await expect.poll(() => held.length).toBe(1);
+    held[0]?.();
+    expect((await Promise.all(answers)).every(({ status }) => status === 200)).toBe(true);
+    session.destroy();
+  });
+
+  it('that resets streams as fast as it opens them is put out; others are served', async () => {
+    const session = await inside.session(environment, target);
+    const closed = new Promise((resolve) => session.once('close', resolve));
+    const flood = () => {
+      for (let i = 0; i < 90 && !session.closed && !session.destroyed; i++) {
+        const stream = session.request(get());
+        stream.on('error', () => {});
+        stream.close(constants.NGHTTP2_CANCEL);
+      }
+      if (!session.closed && !session.destroyed) setImmediate(flood);
+    };
+    flood();
+    await closed;
+    const other = await inside.session(environment, target);
+    expect(await readStream(other.request(get()))).toMatchObject({ status: 204 });
+    other.destroy();
+  });
+
+  it.each([
+    ['pings', frame(6, 0, 0, Buffer.alloc(8))],
+    ['settings', frame(4, 0, 0, Buffer.from([0, 3, 0, 0, 0, 100]))],
+    ['empty data for no stream', frame(0, 0, 1, Buffer.alloc(0))],
+    [
+      'continuations',
+      Buffer.concat([
+        frame(1, 0, 1, Buffer.from([0x82])),
+        ...Array(100).fill(frame(9, 0, 1, Buffer.from([0x82]))),
+      ]),
+    ],
+  ])('that floods a session with %s loses it; others are served', async (_name, bytes) => {
+    const secured = await inside.enter(environment, target, { ALPNProtocols: ['h2'] });
+    await flood(secured, bytes);
+    const other = await inside.session(environment, target);
+    expect(await readStream(other.request(get()))).toMatchObject({ status: 204 });
+    other.destroy();
+  });
+});
+
+/** Writes without reading what comes back, until the gate ends it. */
+async function flood(secured: TLSSocket, bytes: Buffer): Promise<void> {
+  secured.on('error', () => {});
+  const closed = new Promise((resolve) => secured.once('close', resolve));
+  secured.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  secured.write(frame(4, 0, 0, Buffer.alloc(0)));
+  const block = Buffer.concat(Array(500).fill(bytes));
+  const more = (): void => {
+    while (!secured.destroyed && secured.write(block));
+  };
+  secured.on('drain', more);
+  more();
+  // Once it was seen that nobody reads, what came is looked at: a session that was ended ends the connection.
+  setImmediate(() => secured.resume());
+  await closed;
+}
+
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
