@@ -77,11 +77,7 @@ export interface ExchangeEnd {
  */
 export function reasonOfAnswer(
   granted: Reason,
-  {
-    complete,
-    cut,
-    left = false,
-  }: { readonly complete: boolean; readonly cut: boolean; readonly left?: boolean },
+  { complete, cut, left }: { readonly complete: boolean; readonly cut: boolean; readonly left: boolean },
 ): Reason {
   if (cut) return 'secret_echoed';
   if (complete) return granted;

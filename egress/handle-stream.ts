@@ -126,6 +126,8 @@ class StreamInterception {
       .catch((error: unknown) => {
         this.#gate.logger.error({ id: this.#connection.id, err: error }, 'exchange failed');
         stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+        // Such as a head that the library does not send.
+        this.#record({ stream, head: head ?? UNREAD, at }, 'request_malformed', null, [], NOTHING);
       })
       .finally(() => this.#open.delete(open));
     this.#open.add(open);
@@ -215,12 +217,16 @@ class StreamInterception {
       return;
     }
     // The code of a reset says more than an answer of ours could; a session that died says nothing.
-    if (outcome.kind === 'invalid' || !origin.fit) {
+    const left = outcome.kind === 'unanswered' && outcome.left;
+    if (!left && (outcome.kind === 'invalid' || !origin.fit)) {
       this.#refuse({ refusal: 'origin_failed' }, asked, secrets, outcome.bytesUp);
       return;
     }
-    stream.close(outcome.code);
-    this.#record(asked, 'origin_failed', null, secrets, { bytesUp: outcome.bytesUp, bytesDown: 0 });
+    if (outcome.kind === 'unanswered') stream.close(outcome.code);
+    this.#record(asked, left ? 'client_reset' : 'origin_failed', null, secrets, {
+      bytesUp: outcome.bytesUp,
+      bytesDown: 0,
+    });
   }
 
   /** Answers with the reason; the connection goes on. @param bytesUp what the origin got all the same */
@@ -276,4 +282,5 @@ function isOpen(stream: Http2Stream): boolean {
 function ignore(): void {}
 
 const UNREAD: Noted['head'] = { target: '', stated: { method: '', protocol: null } };
+const NOTHING = { bytesUp: 0, bytesDown: 0 };
 const MAX_ATTEMPTS = 3;

@@ -3,7 +3,7 @@
  * resets, settings, pings and CONTINUATION frames in floods, invalid frames. What is set here are the figures that
  * their defaults leave too wide, and the windows: what one stream may make the gate hold while its reader is slow.
  */
-import type { ClientSessionOptions, ServerSessionOptions } from 'node:http2';
+import type { ClientSessionOptions, Http2Session, ServerSessionOptions } from 'node:http2';
 
 /** @param webSockets whether WebSockets may be opened over streams (RFC 8441): only where the origin takes them */
 export function clientSideOptions(webSockets: boolean): ServerSessionOptions {
@@ -32,9 +32,12 @@ export function originSideOptions(): ClientSessionOptions {
   };
 }
 
-/** For the session as a whole. Node gives back what came at once, so a stream that is not read stops only itself. */
-export const SESSION_WINDOW_BYTES = 16 * 1024 * 1024;
+/** The window of the session as a whole. Node gives back at once what came: a stream that is not read stops only itself. */
+export function widen(session: Http2Session): void {
+  if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW_BYTES);
+}
 
+const SESSION_WINDOW_BYTES = 16 * 1024 * 1024;
 const MAX_STREAMS = 100;
 /** The figures for heads, as in HTTP/1.1; the pseudo headers come on top. */
 const MAX_HEADER_BYTES = 64 * 1024;

@@ -11,7 +11,7 @@ import {
 import type { TLSSocket } from 'node:tls';
 import type { Place } from '../origin-pool.ts';
 import { endTogether } from './end-together.ts';
-import { originSideOptions, SESSION_WINDOW_BYTES } from './limits.ts';
+import { originSideOptions, widen } from './limits.ts';
 
 export class OriginSession {
   readonly address: Place;
@@ -30,7 +30,7 @@ export class OriginSession {
     const session = connect(`https://${host}`, { ...originSideOptions(), createConnection: () => socket });
     this.#session = session;
     session.on('error', ignore);
-    session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW_BYTES));
+    session.once('connect', () => widen(session));
     this.#settled = new Promise((resolve) => {
       session.once('remoteSettings', () => resolve());
       session.once('close', () => resolve());

@@ -36,7 +36,7 @@ export interface StreamInput {
 
 export type StreamOutcome =
   /** Nothing of an answer was sent to the client. @property code of the origin's reset */
-  | { readonly kind: 'unanswered'; readonly code: number; readonly bytesUp: number }
+  | { readonly kind: 'unanswered'; readonly code: number; readonly bytesUp: number; readonly left: boolean }
   /** What the origin answered is no answer. */
   | { readonly kind: 'invalid'; readonly bytesUp: number }
   /** A 401 that was not passed on. */
@@ -51,6 +51,8 @@ export type StreamOutcome =
       readonly cut: boolean;
       /** How often a secret was masked in it. */
       readonly masked: number;
+      /** Whether it was the client that broke it off. */
+      readonly left: boolean;
     };
 
 /**
@@ -91,6 +93,7 @@ class StreamExchange {
   #over = false;
   /** The answer's: they may come before it is known whether it is passed on. */
   #trailers: readonly HeaderLine[] = [];
+  #left = false;
   #informational = 0;
   /** Heads and bodies on the origin's side, before compression. */
   #bytesUp: number;
@@ -119,11 +122,13 @@ class StreamExchange {
   #follow(): void {
     // Errors come with a close; without a listener they would end the process.
     this.#origin.on('error', ignore);
-    this.#origin.on('headers', (_headers, _flags, raw) => this.#inform(raw));
-    this.#origin.on('response', (_headers, flags, raw) => this.#respond(raw, flags));
+    this.#origin.on('headers', (_headers, _flags, raw) => attempt(this.#origin, () => this.#inform(raw)));
+    this.#origin.on('response', (_headers, flags, raw) =>
+      attempt(this.#origin, () => this.#respond(raw, flags)),
+    );
     this.#origin.once('trailers', (_headers, _flags, raw) => {
       this.#bytesDown += measureHead(raw);
-      this.#trailers = readTrailers(raw).map((line) => this.#scrubber.line(line));
+      this.#trailers = dropHopHeaders(readTrailers(raw)).map((line) => this.#scrubber.line(line));
     });
     this.#origin.once('close', () => this.#finish());
     this.#client.once('close', this.#onClientClose);
@@ -132,7 +137,9 @@ class StreamExchange {
 
   /** The client is gone, or has its answer: what it asked for is not wanted any more. */
   #stopOrigin(): void {
-    if (!this.#origin.closed) this.#origin.close(this.#client.rstCode || constants.NGHTTP2_CANCEL);
+    if (this.#origin.closed) return;
+    this.#left = true;
+    this.#origin.close(this.#client.rstCode || constants.NGHTTP2_CANCEL);
   }
 
   #sendRequest(): void {
@@ -178,8 +185,9 @@ class StreamExchange {
     this.#judging = true;
     const passes = await this.#passUnauthorized();
     this.#judging = false;
-    if (passes && !this.#client.closed && !this.#client.destroyed) this.#pass(head, ended);
-    else {
+    if (passes && !this.#client.closed && !this.#client.destroyed) {
+      attempt(this.#origin, () => this.#pass(head, ended));
+    } else {
       this.#withheld = !passes;
       // What is not read would keep the stream open.
       this.#origin.resume();
@@ -239,8 +247,12 @@ class StreamExchange {
     }
     this.#client.removeListener('close', this.#onClientClose);
     const code = this.#origin.rstCode;
+    const left = this.#left;
     if (this.#withheld) this.#settle({ kind: 'withheld', bytesUp, bytesDown: this.#bytesDown });
-    else this.#settle(this.#invalid ? { kind: 'invalid', bytesUp } : { kind: 'unanswered', code, bytesUp });
+    else
+      this.#settle(
+        this.#invalid ? { kind: 'invalid', bytesUp } : { kind: 'unanswered', code, bytesUp, left },
+      );
   }
 
   #finishAnswer(status: number): void {
@@ -248,7 +260,15 @@ class StreamExchange {
     const leave = () => {
       const bytes = { bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
       const { masked } = this.#scrubber;
-      this.#settle({ kind: 'answered', status, ...bytes, complete, cut: this.#cut, masked });
+      this.#settle({
+        kind: 'answered',
+        status,
+        ...bytes,
+        complete,
+        cut: this.#cut,
+        left: this.#left,
+        masked,
+      });
     };
     if (this.#client.destroyed) {
       leave();
@@ -283,7 +303,16 @@ function pump(from: Http2Stream, to: Http2Stream, ending: Ending, count: (chunk:
 }
 
 function sendTrailers(stream: Http2Stream, lines: readonly HeaderLine[]): void {
-  if (!stream.closed && !stream.destroyed) stream.sendTrailers(asObject(lines));
+  if (!stream.closed && !stream.destroyed) attempt(stream, () => stream.sendTrailers(asObject(lines)));
+}
+
+/** The library throws at a head that it would not send: that ends the stream it came on, never the process. */
+function attempt(stream: Http2Stream, act: () => void): void {
+  try {
+    act();
+  } catch {
+    stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
 }
 
 function ignore(): void {}

@@ -103,7 +103,7 @@ const overHttp2: Transfer = async (method, bytes, watch) => {
   const session = await inside.session('e', targets.two);
   const head = { ':method': method, ':path': `/${bytes}`, ':authority': targets.two };
   const stream = session.request(head, { endStream: method === 'GET' });
-  if (method === 'POST') await pipeline(watched(pour(bytes), watch), stream, { end: true }).catch(() => {});
+  if (method === 'POST') watched(pour(bytes), watch).pipe(stream);
   const came = method === 'GET' ? await count(stream, watch) : Number((await stream.toArray()).join(''));
   session.destroy();
   return came;

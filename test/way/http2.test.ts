@@ -239,6 +239,9 @@ describe('what breaks off', () => {
     goes.on('data', () => goes.close(constants.NGHTTP2_CANCEL));
     await readStream(goes);
     await expect.poll(() => codes).toEqual([constants.NGHTTP2_CANCEL]);
+    await expect
+      .poll(() => inside.gate.world.call('GET', `/v1/exchanges?environment=${environment}`))
+      .toMatchObject([{ path: '/goes', status: 200, reason: 'client_reset' }]);
     held?.();
     expect(await stays).toMatchObject({ body: 'begun and ended', code: 0 });
     session.destroy();
