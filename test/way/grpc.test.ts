@@ -27,6 +27,8 @@ let inside: Inside;
 let target: string;
 let client: Client;
 const ended: string[] = [];
+/** What came as the credential. */
+const seen: string[] = [];
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 const method = (
@@ -57,7 +59,8 @@ beforeAll(async () => {
   server.addService(METHODS, {
     echo: (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => {
       const trailers = new Metadata();
-      trailers.set('x-seen', String(call.metadata.get('authorization')[0]));
+      trailers.set('x-sum', '5');
+      seen.push(String(call.metadata.get('authorization')[0]));
       done(null, call.request, trailers);
     },
     fail: (_call: unknown, done: sendUnaryData<Buffer>) =>
@@ -128,7 +131,8 @@ describe('a unary call', () => {
   it('is answered, with trailers; the origin has the secret', async () => {
     const { value, trailers } = await call(METHODS.echo.path);
     expect(value?.toString()).toBe('hello');
-    expect(trailers?.get('x-seen')).toEqual([`Bearer ${SECRET}`]);
+    expect(trailers?.get('x-sum')).toEqual(['5']);
+    expect(seen).toEqual([`Bearer ${SECRET}`]);
   });
 
   it('that fails says so, without a message', async () => {
