@@ -102,6 +102,8 @@ class Interception {
     this.#connection.signal.addEventListener('abort', onAbort, { once: true });
     if (this.#connection.signal.aborted) onAbort();
     let reason: EndReason = 'client_closed';
+    // Whoever is silent at first holds no connection of the origin's: two secured sockets cost twice.
+    const silent = setTimeout(() => this.#release(), FIRST_REQUEST_MS);
     try {
       reason = await this.#serveAll();
     } catch (error) {
@@ -109,7 +111,8 @@ class Interception {
       socket.destroy();
     } finally {
       this.#connection.signal.removeEventListener('abort', onAbort);
-      if (this.#origin) this.#gate.pool.give(this.#origin);
+      clearTimeout(silent);
+      this.#release();
       this.#hangUp();
     }
     const ended = this.#connection.stopped?.ending ?? (idle ? 'idle' : reason);
@@ -125,6 +128,12 @@ class Interception {
       socket.once('close', () => clearTimeout(limit));
     });
     reader.discard();
+  }
+
+  #release(): void {
+    const held = this.#origin;
+    this.#origin = null;
+    if (held) this.#gate.pool.give(held);
   }
 
   async #serveAll(): Promise<EndReason> {
@@ -286,3 +295,5 @@ function isHarmless({ head, framing }: Asked): boolean {
 const UNREAD = { method: '', target: '' };
 const MAX_HEAD_BYTES = 64 * 1024;
 const LINGER_MS = 1_000;
+/** A client that asked for a connection mostly asks for something at once. */
+const FIRST_REQUEST_MS = 250;
