@@ -8,6 +8,7 @@ import type { HeaderLine } from '../http1/head.ts';
 import { UNTOUCHED } from '../scrub/body-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { Ending } from './ending.ts';
+import type { StreamInput, StreamOutcome } from './exchange.ts';
 import {
   type AnswerHead,
   asObject,
@@ -19,41 +20,6 @@ import {
 } from './head.ts';
 import { pumpAnswer } from './pump-answer.ts';
 import { respond } from './respond.ts';
-
-export interface StreamInput {
-  /** The head that the origin gets, secret and all. */
-  readonly originHead: readonly string[];
-  /** How the client's stream ends. */
-  readonly request: Ending;
-  readonly keepTrailer: (line: HeaderLine) => boolean;
-  /** Of the secrets that are in the head. */
-  readonly scrubber: Scrubber;
-  /** Its bytes are frames, not a text. */
-  readonly isWebSocket: boolean;
-  /** Asked of a 401 before the client sees any of it: whether it is passed on. Never rejects. */
-  readonly passUnauthorized: () => Promise<boolean>;
-}
-
-export type StreamOutcome =
-  /** Nothing of an answer was sent to the client. @property code of the origin's reset */
-  | { readonly kind: 'unanswered'; readonly code: number; readonly bytesUp: number; readonly left: boolean }
-  /** What the origin answered is no answer. */
-  | { readonly kind: 'invalid'; readonly bytesUp: number }
-  /** A 401 that was not passed on. */
-  | { readonly kind: 'withheld'; readonly bytesUp: number; readonly bytesDown: number }
-  | {
-      readonly kind: 'answered';
-      readonly status: number;
-      readonly bytesUp: number;
-      readonly bytesDown: number;
-      readonly complete: boolean;
-      /** Whether it was cut off because of a secret in it that could not be masked. */
-      readonly cut: boolean;
-      /** How often a secret was masked in it. */
-      readonly masked: number;
-      /** Whether it was the client that broke it off. */
-      readonly left: boolean;
-    };
 
 /**
  * @param open begins the stream to the origin

@@ -20,7 +20,11 @@ function makeGate(kidsBefore: readonly string[], kidsAfter: readonly string[], l
   const keysOf = (kids: readonly string[]) => ({ byKid: new Map(kids.map((kid) => [kid, null])) });
   return {
     now: () => new Date(),
-    facts: { keys: async () => keysOf(readings.shift() ?? []), environment: async () => null },
+    facts: {
+      keys: async () => keysOf(readings.shift() ?? []),
+      environment: async () => null,
+      doubt: () => false,
+    },
     authenticator: { authenticate: async () => TOKEN },
     registry: { add: () => log.push('registered'), remove: () => log.push('removed') },
     record: { count: (_source: string, _environment: string, reason: string) => log.push(reason) },
