@@ -12,7 +12,7 @@ import { decideExchange } from './decide/exchange.ts';
 import { chooseSecrets } from './decide/rules.ts';
 import type { Gate } from './gate.ts';
 import type { HeaderLine, RequestHead } from './http1/head.ts';
-import { openSecrets, readBindings, scopeOf } from './secrets.ts';
+import { openSecrets, readStanding, scopeOf } from './secrets.ts';
 
 /** A request that was let through, and with which secrets. */
 export interface Granted {
@@ -32,16 +32,21 @@ export interface ExchangeRefusal {
   readonly code?: string;
 }
 
-/** @param headers those of `head` that go on to the origin */
+/**
+ * @param headers those of `head` that go on to the origin
+ * @param streams of the environment that are open beside this one; none in HTTP/1.1
+ */
 export async function grantExchange(
   gate: Gate,
   connection: Connection,
   head: RequestHead,
   headers: readonly HeaderLine[],
+  streams = 0,
 ): Promise<Granted | ExchangeRefusal> {
-  const bound = await readBindings(gate, connection).catch(() => null);
-  if (!bound) return UNREADABLE;
-  const decision = decideExchange({ target: connection.target, head, bound });
+  const standing = await readStanding(gate, connection).catch(() => null);
+  if (!standing) return UNREADABLE;
+  const { bound } = standing;
+  const decision = decideExchange({ target: connection.target, head, streams, ...standing });
   if (!(decision instanceof Allow)) return { refusal: decision.reason };
   // Nothing is opened for a request that is refused.
   const chosen = chooseSecrets(head, bound);

@@ -58,6 +58,8 @@ interface Asked {
   /** How the client ends it. */
   readonly ending: Ending;
   readonly at: Date;
+  /** Streams of the environment that were open when it came. */
+  readonly others: number;
 }
 
 class StreamInterception {
@@ -120,8 +122,9 @@ class StreamInterception {
     stream.on('error', ignore);
     this.#exchanges += 1;
     const at = this.#gate.now();
+    const others = this.#gate.registry.beginStream(this.#connection);
     const serving = head
-      ? this.#serveOne({ stream, head, ending, at })
+      ? this.#serveOne({ stream, head, ending, at, others })
       : Promise.resolve(this.#refuse({ refusal: 'request_malformed' }, { stream, head: UNREAD, at }));
     const open = serving
       .catch((error: unknown) => {
@@ -130,7 +133,10 @@ class StreamInterception {
         // Such as a head that the library does not send.
         this.#record({ stream, head: head ?? UNREAD, at }, 'request_malformed', null, [], NOTHING);
       })
-      .finally(() => this.#open.delete(open));
+      .finally(() => {
+        this.#gate.registry.endStream(this.#connection);
+        this.#open.delete(open);
+      });
     this.#open.add(open);
   }
 
@@ -140,12 +146,9 @@ class StreamInterception {
     if (protocol !== null && (method !== 'CONNECT' || protocol !== 'websocket')) {
       return this.#refuse({ refusal: 'method_refused' }, asked);
     }
-    const granted = await this.#grant(asked.head);
+    const granted = await this.#grant(asked);
     if ('refusal' in granted) return this.#refuse(granted, asked);
-    const renewal = new Renewal<Granted>(
-      this.#gate,
-      isHarmless(asked) ? () => this.#grant(asked.head) : null,
-    );
+    const renewal = new Renewal<Granted>(this.#gate, isHarmless(asked) ? () => this.#grant(asked) : null);
     await this.#ask(asked, granted, renewal);
     const renewed = renewal.take();
     if (!renewed || !isOpen(asked.stream)) return;
@@ -166,8 +169,8 @@ class StreamInterception {
     }
   }
 
-  #grant(head: StreamHead): Promise<Granted | ExchangeRefusal> {
-    return grantExchange(this.#gate, this.#connection, head, dropHopHeaders(head.headers));
+  #grant({ head, others }: Asked): Promise<Granted | ExchangeRefusal> {
+    return grantExchange(this.#gate, this.#connection, head, dropHopHeaders(head.headers), others);
   }
 
   #reach({ proof, scope }: Granted): Promise<OriginSession | Unreached> {

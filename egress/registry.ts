@@ -28,6 +28,8 @@ interface Environment {
   /** Those that met the limits; the others wait for their facts, and stand in nobody's way yet. */
   readonly counted: Set<Connection>;
   readonly doubt: Doubt;
+  /** HTTP/2 streams that are open inside its interceptions. */
+  streams: number;
   second: number;
   recent: number;
 }
@@ -82,6 +84,7 @@ export class Registry {
       connections: new Set(),
       counted: new Set(),
       doubt: { since: null, attempts: 0 },
+      streams: 0,
       second: 0,
       recent: 0,
     };
@@ -111,6 +114,19 @@ export class Registry {
     environment.counted.add(connection);
     environment.recent += 1;
     return load;
+  }
+
+  /** Counts a stream inside an interception. @returns how many of its environment were open before it */
+  beginStream({ environmentId }: Connection): number {
+    const environment = this.#environments.get(environmentId);
+    if (!environment) return 0;
+    environment.streams += 1;
+    return environment.streams - 1;
+  }
+
+  endStream({ environmentId }: Connection): void {
+    const environment = this.#environments.get(environmentId);
+    if (environment) environment.streams -= 1;
   }
 
   /**

@@ -14,11 +14,17 @@ import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
 
 /** Those bound to the target now. Rejects with Fault `database_unreachable`. */
-export async function readBindings(gate: Gate, { target, environmentId }: Connection): Promise<Binding[]> {
+export async function readBindings(gate: Gate, connection: Connection): Promise<Binding[]> {
+  return (await readStanding(gate, connection)).bound;
+}
+
+/** What an exchange is judged by. Rejects with Fault `database_unreachable`. */
+export async function readStanding(gate: Gate, { target, environmentId }: Connection) {
   const facts = await gate.facts.environment(environmentId);
-  return (facts?.bindings ?? []).filter(({ hosts }) =>
+  const bound = (facts?.bindings ?? []).filter(({ hosts }) =>
     hosts.some((host) => matchesBinding(host, target.host, target.port)),
   );
+  return { bound, maxStreams: facts?.network.maxConnections ?? 0 };
 }
 
 /** All of them, or the one that is to blame. Rejects with Fault `database_unreachable` or `seal_broken`. */

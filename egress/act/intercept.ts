@@ -31,7 +31,7 @@ export class Interceptor {
   async accept(socket: Socket, head: Buffer, { host, http2 }: ClientTls): Promise<TLSSocket | null> {
     const options: TlsOptions & { isServer: true } = {
       isServer: true,
-      // Its versions, suites and ticket keys are those of `LeafCache`, the same for every host.
+      // Its versions, suites, ticket keys and the ban on renegotiation are those of `LeafCache`, the same for every host.
       secureContext: this.#leaves.contextFor(host, this.#now()),
       ALPNCallback: ({ protocols }) => chooseProtocol(protocols, http2),
       SNICallback: (name, done) =>
@@ -64,8 +64,6 @@ function settle(secured: TLSSocket): Promise<TLSSocket | null> {
     secured.once('secure', () => {
       clearTimeout(limit);
       secured.removeListener('close', onClose).removeListener('end', giveUp);
-      // TLS 1.2 clients could otherwise ask for endless handshakes.
-      secured.disableRenegotiation();
       resolve(secured);
     });
   });

@@ -13,10 +13,14 @@ export interface ExchangeFacts {
   readonly head: RequestHead;
   /** The secrets bound to the target now. */
   readonly bound: readonly Ruled[];
+  /** HTTP/2 streams of the environment that are open beside this one. */
+  readonly streams: number;
+  /** How many may be: each may hold as much as a connection does. */
+  readonly maxStreams: number;
 }
 
 /** The secrets of an exchange that is allowed are those that `chooseSecrets` makes of the same facts. */
-export function decideExchange({ target, head, bound }: ExchangeFacts): Decision {
+export function decideExchange({ target, head, bound, streams, maxStreams }: ExchangeFacts): Decision {
   // TRACE would send the secret back; a CONNECT inside would be a way around the gate.
   if (/^(trace|connect)$/i.test(head.method)) return new Deny('method_refused');
   if (!isHere(target, head)) return new Deny('authority_mismatch');
@@ -25,7 +29,9 @@ export function decideExchange({ target, head, bound }: ExchangeFacts): Decision
   if (bound.some(hasRules) && isAmbiguous(head)) return new Deny('request_ambiguous');
   const chosen = chooseSecrets(head, bound);
   if (chosen === 'contested') return new Deny('injection_failed');
-  return chosen.length > 0 ? new Allow('injected') : new Deny('rule_denied');
+  if (chosen.length === 0) return new Deny('rule_denied');
+  // Written as "not below", so that a limit that is not a number refuses.
+  return streams < maxStreams ? new Allow('injected') : new Deny('connection_limit');
 }
 
 /** One connection, one host: the request names the host of the CONNECT and no other, in every place that could. */

@@ -42,9 +42,12 @@ const MAX_STREAMS = 100;
 /** The issue's figures for heads, as in HTTP/1.1; the pseudo headers come on top. */
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_HEADER_FIELDS = 200 + 5;
-/** Clients are near: a small window fills a fast wire. Origins are far: what is under way must fit. */
-const CLIENT_WINDOW_BYTES = 256 * 1024;
-const ORIGIN_WINDOW_BYTES = 1024 * 1024;
+/**
+ * What one stream may make the gate hold, each way. Clients are near: a small window fills a fast wire. Origins are far:
+ * 5 MiB a second at 100 ms. An environment has as many streams as it may have connections (`decide/exchange.ts`).
+ */
+const CLIENT_WINDOW_BYTES = 128 * 1024;
+const ORIGIN_WINDOW_BYTES = 512 * 1024;
 
 const COMMON = {
   maxHeaderListPairs: MAX_HEADER_FIELDS,

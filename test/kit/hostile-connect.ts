@@ -41,6 +41,8 @@ export async function runHostileConnect(
     ['--proxy', `http://${product.proxy}`],
     ['--hook', fileURLToPath(new URL('./connect-hook.ts', import.meta.url))],
     ['--proxy-ca', authority],
+    // The product's longest patience with a silent client, that for the first byte of an interception, and a little.
+    ['--limit-ms', '65000'],
   ].flat();
   return run.runToEnd(process.execPath, [join(kit, 'run-connect.mjs'), ...ours, '--quiet', ...options]);
 }

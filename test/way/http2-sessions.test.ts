@@ -200,6 +200,30 @@ describe('a hostile client', () => {
     session.destroy();
   });
 
+  it('has no more streams in all its connections than its environment may have connections', async () => {
+    await inside.gate.put(environment, { allow: [target], credentials: ['v/secret'], maxConnections: 3 });
+    const held: (() => void)[] = [];
+    origin.serve(({ stream }) => {
+      stream.respond({ ':status': 200 });
+      held.push(() => stream.end());
+    });
+    const sessions = [
+      await inside.session(environment, target),
+      await inside.session(environment, target),
+    ] as const;
+    const open = Array.from({ length: 3 }, (_, i) => readStream(sessions[(i % 2) as 0 | 1].request(get())));
+    await expect.poll(() => held.length).toBe(3);
+    const refused = await readStream(sessions[1].request(get()));
+    expect([refused.status, refused.raw.includes('connection_limit')]).toEqual([429, true]);
+    for (const finish of held.splice(0)) finish();
+    await Promise.all(open);
+    const again = readStream(sessions[1].request(get()));
+    await expect.poll(() => held.length).toBe(1);
+    held[0]?.();
+    expect((await again).status).toBe(200);
+    for (const session of sessions) session.destroy();
+  });
+
   it('that resets streams as fast as it opens them is put out; others are served', async () => {
     const secured = await inside.enter(environment, target, { ALPNProtocols: ['h2'] });
     let id = -1;

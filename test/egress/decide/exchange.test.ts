@@ -27,8 +27,10 @@ function request(line: string, lines: readonly string[] = []): RequestHead {
 }
 
 function decide(line: string, secrets: readonly Named[], lines: readonly string[] = []): string {
-  return decideExchange({ target, head: request(line, lines), bound: secrets }).reason;
+  return decideExchange({ target, head: request(line, lines), bound: secrets, ...FREE }).reason;
 }
+
+const FREE = { streams: 0, maxStreams: 10 };
 
 function chosen(line: string, secrets: readonly Named[]): readonly string[] | 'contested' {
   const secretsOf = chooseSecrets(request(line), secrets);
@@ -40,6 +42,13 @@ const v1 = bound('v1', { paths: ['/v1/'] });
 const models = bound('models', { paths: ['/v1/models', '/v1/models/'] });
 const reader = bound('reader', { paths: ['/v1/'], methods: ['GET', 'HEAD'] });
 const other = bound('other', { paths: ['/v1/'] }, { kind: 'query', name: 'key' });
+
+test('streams beyond what the environment may have wait; a limit that is no number refuses', () => {
+  const facts = { target, head: request('GET /'), bound: [all] };
+  const reasons = [9, 10, 11].map((streams) => decideExchange({ ...facts, streams, maxStreams: 10 }).reason);
+  expect(reasons).toEqual(['injected', 'connection_limit', 'connection_limit']);
+  expect(decideExchange({ ...facts, streams: 0, maxStreams: Number.NaN }).reason).toBe('connection_limit');
+});
 
 describe('the decision', () => {
   test.each<[string, string, readonly Named[], string, string[]?]>([
@@ -71,6 +80,7 @@ describe('the decision', () => {
           target,
           head: { ...request(line), headers: parseHeaderLines(lines, 0) ?? [] },
           bound: secrets,
+          ...FREE,
         }).reason
       : decide(line, secrets, lines);
     expect(own).toBe(reason);
