@@ -17,9 +17,9 @@ afterEach(() => stand.release());
 afterAll(() => stand?.close());
 
 describe.each(['a tunnel', 'an interception', 'plain HTTP'] as const)('through %s', (name) => {
-  it.each(PROBES)('$title', ({ run }) => run(stand, stand.way(name)));
+  it.each(PROBES)('$title', async ({ run }) => void (await run(stand, stand.way(name))));
 });
 
 describe.each(['an interception', 'plain HTTP'] as const)('read by the gate, in %s', (name) => {
-  it.each(READING_PROBES)('$title', ({ run }) => run(stand, stand.way(name)));
+  it.each(READING_PROBES)('$title', async ({ run }) => void (await run(stand, stand.way(name))));
 });
