@@ -94,6 +94,11 @@ export class FuzzRig {
     if (strange.length > 0) throw new Error(`looked up: ${strange.map(({ name }) => name).join(' ')}`);
   }
 
+  /** Of egress. */
+  get pid(): number {
+    return this.#program.pid;
+  }
+
   openConnections(): Promise<number> {
     return readMetric(this.#observePort, 'sallyport_egress_open_connections');
   }

@@ -1,0 +1,122 @@
+/** Faults that users of other proxies report, and that no other test of ours would show. */
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { SECRET } from '../../support/inside.ts';
+import { readHead, Stand, type Way } from './stand.ts';
+
+let stand: Stand;
+let count = 0;
+beforeAll(async () => {
+  stand = await Stand.start();
+});
+beforeEach(() => {
+  count += 1;
+  return stand.renew(`e${count}`);
+});
+afterEach(() => stand.release());
+afterAll(() => stand?.close());
+
+const WAYS = ['a tunnel', 'an interception', 'plain HTTP'] as const;
+
+describe.each(WAYS)('through %s', (name) => {
+  it('fifty at once, ten after ten, are all answered', async () => {
+    const way = stand.way(name);
+    const ask = async (of: number) => {
+      const client = await way.enter();
+      for (let i = 0; i < PER_CLIENT; i += 1) {
+        client.send(way.head('GET', `/${of}/${i}`));
+        const answer = await client.answer();
+        expect([answer.status, answer.body]).toEqual([200, `/${of}/${i}`]);
+      }
+      client.close();
+    };
+    const served = { wanted: AT_ONCE };
+    void serveEach(way, served);
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, of) => ask(of)));
+  });
+
+  it('an answer of 2 MB behind which the origin closes arrives whole', async () => {
+    const { client, origin } = await stand.ask(stand.way(name), 'GET', '/x');
+    const body = Buffer.alloc(2_000_000, 'tail-');
+    origin.send('HTTP/1.1 200 OK\r\n\r\n').send(body).finish();
+    await client.answer();
+    expect((await client.read(body.length)).equals(body)).toBe(true);
+    expect(await client.ending()).toBe('end');
+  });
+
+  it('an upload of 2 MB behind which the client closes arrives whole', async () => {
+    const body = Buffer.alloc(2_000_000, 'tail-');
+    const { client, origin } = await stand.ask(
+      stand.way(name),
+      'PUT',
+      '/x',
+      `Content-Length: ${body.length}\r\n`,
+    );
+    client.send(body).finish();
+    expect((await origin.read(body.length)).equals(body)).toBe(true);
+  });
+
+  it('an answer that the client does not read yet is not kept by the gate', async () => {
+    const { client, origin } = await stand.ask(stand.way(name), 'GET', '/x');
+    const slow = client.detach();
+    const before = process.memoryUsage().arrayBuffers;
+    origin.send(`HTTP/1.1 200 OK\r\nContent-Length: ${BULK}\r\n\r\n`);
+    // What the origin has not got rid of stands in its own memory, which is this process’s.
+    const piece = Buffer.alloc(1 << 16);
+    let room = true;
+    let sent = 0;
+    while (room && sent < BULK) {
+      room = origin.socket.write(piece);
+      sent += piece.length;
+      if (!room) room = await Promise.race([once(origin.socket, 'drain').then(() => true), stalled()]);
+    }
+    expect(sent).toBeLessThan(BULK);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 << 20);
+    slow.destroy();
+  });
+});
+
+describe('a placeholder', () => {
+  it('that comes one byte at a time is replaced all the same', async () => {
+    const { bound } = stand.targets;
+    await stand.inside.gate.world.call('PUT', '/v1/vaults/v/credentials/spelt', {
+      kind: 'environment_secret',
+      variable: 'OTHER_KEY',
+      hosts: [bound],
+      placement: { kind: 'replace', headers: ['x-api-key'] },
+      secret: { value: SECRET },
+    });
+    await stand.inside.gate.put(`e${count}`, { allow: [bound], credentials: ['v/spelt'] });
+    const way = stand.way('an interception');
+    const client = await way.enter();
+    for (const byte of way.head('GET', '/x', 'X-Api-Key: sallyport-managed\r\n')) {
+      await new Promise((resolve) => client.socket.write(byte, resolve));
+    }
+    const origin = await way.accept();
+    const head = await readHead(origin);
+    expect(head).toContain(`: ${SECRET}\r\n`);
+    expect(head).not.toContain('sallyport-managed');
+  });
+});
+
+/** Answers each request with its path, on all connections that come. */
+async function serveEach(way: Way, left: { wanted: number }): Promise<void> {
+  while (left.wanted > 0) {
+    const origin = await way.accept();
+    left.wanted -= 1;
+    void (async () => {
+      for (;;) {
+        const path = (await readHead(origin)).split(' ')[1] ?? '';
+        origin.send(`HTTP/1.1 200 OK\r\nContent-Length: ${path.length}\r\n\r\n${path}`);
+      }
+    })().catch(() => {});
+  }
+}
+
+function stalled(): Promise<false> {
+  return new Promise((resolve) => setTimeout(resolve, 1_000, false));
+}
+
+const AT_ONCE = 50;
+const PER_CLIENT = 10;
+const BULK = 256 << 20;
