@@ -50,9 +50,20 @@ function renderHead({ method, target, version, headers, lineEnd }: HeadInput): s
 }
 
 function heads(): fc.Arbitrary<HeadInput> {
+  const connects = { method: mostly('CONNECT', METHODS), target: mostly('TARGET', TARGETS) };
+  const plain = {
+    method: mostly('GET', ['POST', 'OPTIONS', 'HEAD', 'TRACE', 'CONNECT', 'get', 'PRI']),
+    target: mostly('http://TARGET/a?b', URLS),
+  };
+  return fc.oneof({ weight: 3, arbitrary: headsOf(connects) }, { weight: 1, arbitrary: headsOf(plain) });
+}
+
+function headsOf(first: {
+  readonly method: fc.Arbitrary<string>;
+  readonly target: fc.Arbitrary<string>;
+}): fc.Arbitrary<HeadInput> {
   return fc.record({
-    method: mostly('CONNECT', METHODS),
-    target: mostly('TARGET', TARGETS),
+    ...first,
     version: mostly('HTTP/1.1', VERSIONS),
     headers: fc
       .tuple(
@@ -125,6 +136,36 @@ const TARGETS = [
   'localhost:443',
   '',
 ];
+const URLS = [
+  'http://TARGET',
+  'http://TARGET/',
+  'HTTP://TARGET/a',
+  'http://TARGET?a',
+  'http://TARGET//canary.test/',
+  'http://TARGET/../%2e',
+  'http://TARGET/#a',
+  'http://TARGET\\@canary.test/',
+  'http://canary.test\\@TARGET/',
+  'http://a:b@TARGET/',
+  'http://TARGET@canary.test/',
+  'http://canary.test@TARGET/',
+  'http://canary.test/',
+  'http://HOST/',
+  'http://HOST.:80/',
+  'http:TARGET/',
+  'http:///TARGET/',
+  'http://TARGET:80/',
+  'https://TARGET/',
+  'ftp://TARGET/',
+  'ws://TARGET/',
+  'http://127.2.0.1:443/',
+  'http://[::1]/',
+  'http://TARGET/a b',
+  'http://TARGET/\x80',
+  '//TARGET/',
+  '*',
+  '/',
+];
 const VERSIONS = [
   'HTTP/1.0',
   'HTTP/1.2',
@@ -189,4 +230,6 @@ const TAILS = [
   '\r\n\r\n',
   'CONNECT canary.test:443 HTTP/1.1\r\nHost: canary.test:443\r\nProxy-Authorization: BASIC\r\n\r\n',
   '\0\0\0\0',
+  '5\r\nhello\r\n0\r\n\r\n',
+  'GET http://TARGET/next HTTP/1.1\r\nHost: TARGET\r\nProxy-Authorization: BASIC\r\n\r\n',
 ];

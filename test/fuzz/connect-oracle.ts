@@ -1,6 +1,6 @@
 /** What a strict reading of a client's bytes lets the listener do, at most; and whether an answer is one of its own. */
 import { REFUSALS } from '../../core-lite/reasons.ts';
-import { type Head, readHead, STRICT } from './reader.ts';
+import { type Head, LOOSE, type Message, readHead, readRequests, STRICT } from './reader.ts';
 
 /** The one tunnel that may come of the bytes: to what, and which bytes belong into it. */
 export interface Permitted {
@@ -15,14 +15,58 @@ export function permittedTunnel(bytes: Buffer, token: string): Permitted | null 
   for (let at = 0; ; ) {
     while (text.startsWith('\r\n', at)) at += 2;
     const head = readHead(text, at, STRICT);
-    if (typeof head === 'string' || !isConnect(head)) return null;
+    if (typeof head === 'string') return null;
     const credential = valuesOf(head, 'proxy-authorization')[0];
+    if (!isConnect(head) && (credential !== undefined || !isBare(head))) return null;
     const target = head.first.split(' ')[1] ?? '';
     if (credential !== undefined) {
       return mayBeToken(credential, token) ? { target, tail: bytes.subarray(head.headEnd) } : null;
     }
     // Asked for a token, the client may ask once more on the same connection.
     at = head.headEnd;
+  }
+}
+
+/** The one plain request that may come of them, where it is for this host; an origin that echoes ends what follows. */
+export function permittedPlain(bytes: Buffer, token: string, authority: string): Message | null {
+  const { messages, rest, restAt } = readRequests(bytes, STRICT);
+  for (const message of messages) {
+    const credential = valuesOf(message, 'proxy-authorization')[0];
+    const isPlain = message.first.split(' ')[1]?.toLowerCase().startsWith(`http://${authority}`);
+    if (credential !== undefined) return mayBeToken(credential, token) && isPlain ? message : null;
+  }
+  // Its body breaks off or breaks its framing: what came before is passed on as it comes.
+  const head = rest === 'nothing' ? 'partial' : readHead(bytes.toString('latin1'), restAt, STRICT);
+  if (typeof head === 'string') return null;
+  const isPlain = head.first.split(' ')[1]?.toLowerCase().startsWith(`http://${authority}`);
+  const credential = valuesOf(head, 'proxy-authorization')[0] ?? '';
+  const body = bytes.subarray(head.headEnd);
+  return isPlain && mayBeToken(credential, token)
+    ? { ...head, start: restAt, end: bytes.length, body, trailers: [] }
+    : null;
+}
+
+/** Throws where what the origin got is not that request in its own form. */
+export function judgePlain(arrived: string, asked: Message, authority: string, token: string): void {
+  const bytes = Buffer.from(arrived, 'latin1');
+  const head = readHead(arrived, 0, STRICT);
+  if (typeof head === 'string') throw new Error(`the origin got a ${head} head: ${JSON.stringify(arrived)}`);
+  const [method, url = '', version] = asked.first.split(' ');
+  const path = url.slice(`http://${authority}`.length);
+  const first = `${method} ${path.startsWith('/') ? path : `/${path}`} ${version}`;
+  const star = `${method} * ${version}`;
+  if (head.first !== first && !(method === 'OPTIONS' && head.first === star))
+    throw new Error(`${asked.first} became ${head.first}`);
+  if (valuesOf(head, 'host').join() !== authority) throw new Error(`another Host: ${arrived}`);
+  if (/^proxy[-_]/im.test(arrived) || arrived.includes(token))
+    throw new Error(`the token went on: ${arrived}`);
+  const strict = readRequests(bytes, STRICT);
+  if (strict.messages.length > 1) throw new Error(`more than one request: ${arrived}`);
+  if (strict.messages.length === 0) return;
+  for (const style of LOOSE) {
+    const loose = readRequests(bytes, style).messages;
+    if (loose.length !== 1 || loose[0]?.end !== strict.messages[0]?.end)
+      throw new Error(`“${style.name}” reads other borders: ${JSON.stringify(arrived)}`);
   }
 }
 
@@ -39,7 +83,14 @@ function isConnect(head: Head): boolean {
   );
 }
 
-function valuesOf(head: Head, wanted: string): string[] {
+/** A plain request that may be asked again behind its 407. */
+function isBare({ first, headers }: Head): boolean {
+  return (
+    / http:\/\//i.test(first) && !headers.some(([name]) => /^(content-length|transfer-encoding)$/.test(name))
+  );
+}
+
+function valuesOf(head: Pick<Head, 'headers'>, wanted: string): string[] {
   return head.headers.filter(([name]) => name === wanted).map(([, value]) => value);
 }
 

@@ -20,7 +20,7 @@ export class InterceptionFuzz {
   readonly origin: TlsLaneOrigin;
   readonly #folder: string;
   readonly #authority: string;
-  readonly #lanes = new LanePool(LANES);
+  readonly lanes = new LanePool(LANES);
   /** Requests that the origin answered: a fuzzer that gets none through finds nothing. */
   answered = 0;
   /** Clients that stayed to the end and saw the gate break off. */
@@ -66,7 +66,7 @@ export class InterceptionFuzz {
       inputs,
       ...(seed === undefined ? {} : { seed }),
       check: async (batch) => {
-        await Promise.all(batch.map((input) => this.#lanes.use((lane) => this.#try(input, lane))));
+        await Promise.all(batch.map((input) => this.lanes.use((lane) => this.#try(input, lane))));
         this.rig.assertSound();
       },
     });
@@ -83,9 +83,9 @@ export class InterceptionFuzz {
     const bytes = renderExchange(input, authority);
     try {
       const arrived = this.origin.watch(lane.host);
-      const got = await this.#exchange(lane, cutUp(bytes, input.cuts), input.leaving);
+      const got = await this.exchange(lane, cutUp(bytes, input.cuts), input.leaving);
       this.#judge(input, permittedRequests(bytes, authority), got, arrived());
-      if (arrived().length > 0) await this.#probe(lane);
+      if (arrived().length > 0) await this.probe(lane);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new Error(`${why}\nsent: ${show(bytes)}`);
@@ -111,16 +111,16 @@ export class InterceptionFuzz {
   }
 
   /** The next client of the lane, which may get the connection that the one before left. */
-  async #probe(lane: Lane): Promise<void> {
+  async probe(lane: Lane): Promise<void> {
     const authority = `${lane.host}:${this.origin.port}`;
     const request = Buffer.from(`GET /probe HTTP/1.1\r\nHost: ${authority}\r\nConnection: close\r\n\r\n`);
     this.origin.watch(lane.host);
-    const { bytes: got } = await this.#exchange(lane, [request], 'finish');
+    const { bytes: got } = await this.exchange(lane, [request], 'finish');
     const answered = judgeAnswers(got, permittedRequests(request, authority), true);
     if (answered !== 1) throw new Error(`the next client got ${show(got)}`);
   }
 
-  async #exchange(lane: Lane, pieces: readonly Buffer[], leaving: 'finish' | 'reset'): Promise<Got> {
+  async exchange(lane: Lane, pieces: readonly Buffer[], leaving: 'finish' | 'reset'): Promise<Got> {
     const outer = await connectTo(this.rig.port);
     try {
       const target = `${lane.host}:${this.origin.port}`;
@@ -151,12 +151,12 @@ export class InterceptionFuzz {
 }
 
 /** What a client got. */
-interface Got {
+export interface Got {
   readonly bytes: Buffer;
   /** Whether it stayed to the end, and saw one. */
   readonly whole: boolean;
 }
 
-const SECRET = 'the-real-secret-value';
+export const SECRET = 'the-real-secret-value';
 const LANES = makeLanes('bound.test', 256);
 const PATIENCE_MS = 8_000;

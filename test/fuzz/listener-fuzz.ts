@@ -5,11 +5,12 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { basic, connectTo, type Peer } from '../support/client.ts';
 import { type ConnectInput, connectInputs, renderConnect } from './connect-input.ts';
-import { permittedTunnel, readAnswers } from './connect-oracle.ts';
+import { judgePlain, permittedPlain, permittedTunnel, readAnswers } from './connect-oracle.ts';
 import { FuzzRig } from './fuzz-rig.ts';
 import { fuzz } from './fuzz-run.ts';
 import { hostsFile, type Lane, LanePool, makeLanes } from './lanes.ts';
 import { cutUp } from './mutate.ts';
+import type { Message } from './reader.ts';
 
 export class ListenerFuzz {
   readonly rig: FuzzRig;
@@ -17,6 +18,8 @@ export class ListenerFuzz {
   readonly #lanes = new LanePool(LANES);
   /** Tunnels that were opened: a fuzzer that opens none finds nothing. */
   opened = 0;
+  /** Plain requests that reached an origin. */
+  plain = 0;
 
   private constructor(rig: FuzzRig, origin: LaneOrigin) {
     this.rig = rig;
@@ -61,6 +64,8 @@ export class ListenerFuzz {
     try {
       const client = await connectTo(this.rig.port);
       const got = await play(client, cutUp(bytes, input.cuts), input.leaving);
+      const plain = permitted ? null : permittedPlain(bytes, token, target);
+      if (plain) return this.#judgePlain(arrived(), plain, target, token);
       const tunnelled = permitted?.target.toLowerCase() === target ? permitted.tail : null;
       this.#judge({ got: readAnswers(got, token), whole: input.leaving === 'finish', arrived, tunnelled });
     } catch (error) {
@@ -69,6 +74,15 @@ export class ListenerFuzz {
         `${why}\nsent: ${JSON.stringify(bytes.toString('latin1').replaceAll(token, 'TOKEN').replaceAll(basic(token), 'BASIC'))}`,
       );
     }
+  }
+
+  /** The origin echoes, which is no answer. */
+  #judgePlain(arrived: readonly string[], asked: Message, authority: string, token: string): void {
+    const [first, ...others] = arrived;
+    if (others.length > 0) throw new Error('the origin was reached more than once');
+    if (first === undefined || first === '') return;
+    this.plain += 1;
+    judgePlain(first, asked, authority, token);
   }
 
   #judge({ got, whole, arrived, tunnelled }: Outcome): void {

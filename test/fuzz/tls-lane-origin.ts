@@ -37,7 +37,7 @@ export class TlsLaneOrigin {
     server.on('tlsClientError', () => {});
   }
 
-  static async start(lanes: readonly Lane[], respond: Respond = answer): Promise<TlsLaneOrigin> {
+  static async start(lanes: readonly Lane[], respond: Respond = answerWithDigest): Promise<TlsLaneOrigin> {
     const now = new Date();
     const authority = openAuthority(makeAuthority({ name: 'Fuzz origins', now }));
     const contexts = new Map<string, SecureContext>();
@@ -107,7 +107,7 @@ export function digestOf({ first, body }: Pick<Message, 'first' | 'body'>): stri
   return createHash('sha256').update(`${method} ${target}\n`).update(body).digest('hex').slice(0, 16);
 }
 
-function answer(request: Message): { bytes: Buffer } {
+export function answerWithDigest(request: Message): { bytes: Buffer } {
   const digest = digestOf(request);
   const chunked = /[0-7]$/.test(digest) && request.first.endsWith('1.1');
   const body = request.first.startsWith('HEAD ')
