@@ -1,6 +1,7 @@
 /** The fuzzers at length, with seeds of their own each time, and what they may cost in memory. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { AnswerFuzz } from '../fuzz/answer-fuzz.ts';
+import { FrameFuzz } from '../fuzz/frame-fuzz.ts';
 import type { FuzzRig } from '../fuzz/fuzz-rig.ts';
 import { InterceptionFuzz } from '../fuzz/interception-fuzz.ts';
 import { ListenerFuzz } from '../fuzz/listener-fuzz.ts';
@@ -46,6 +47,12 @@ describe('nothing that a strict reading does not permit, and no memory that stay
     const fuzzer = await InterceptionFuzz.start();
     await runAll(fuzzer, fuzzer.rig, 200_000);
     expect(fuzzer.answered).toBeGreaterThan(50_000);
+  });
+
+  it('20,000 sessions of hostile frames', async () => {
+    const fuzzer = await FrameFuzz.start();
+    await runAll(fuzzer, fuzzer.rig, 20_000);
+    expect(fuzzer.reached).toBeGreaterThan(2_000);
   });
 
   it('20,000 answers of hostile origins', async () => {

@@ -101,6 +101,11 @@ export const PROTOCOL_FAULTS: Readonly<Record<string, readonly (Proof | None)[]>
     ),
     shared('no answer that breaks off looks whole'),
   ],
+  'an answer that the client’s own bytes take away': [
+    proof('way/interception-endings.test.ts', 'behind an early answer reads it whole (%i)'),
+    proof('way/connect-heads.test.ts', 'answers a refused client that goes on sending'),
+  ],
+  'memory that grows with what passes': [proof('long/large-bodies.test.ts', '2 GiB %s')],
   'a half-close that cuts the reply': [
     shared('a client that finishes first still gets a reply that comes later'),
   ],
