@@ -12,6 +12,6 @@ it('frames of a hostile client pass nothing that the client may not ask for', {
   timeout: 600_000,
 }, async () => {
   const tried = await fuzzer.run(300);
-  expect(fuzzer.reached).toBeGreaterThan(tried / 10);
+  expect(fuzzer.reached).toBeGreaterThan(tried / 20);
   await expect.poll(() => fuzzer.rig.openConnections()).toBe(0);
 });

@@ -52,7 +52,7 @@ describe('nothing that a strict reading does not permit, and no memory that stay
   it('20,000 sessions of hostile frames', async () => {
     const fuzzer = await FrameFuzz.start();
     await runAll(fuzzer, fuzzer.rig, 20_000);
-    expect(fuzzer.reached).toBeGreaterThan(2_000);
+    expect(fuzzer.reached).toBeGreaterThan(1_000);
   });
 
   it('20,000 answers of hostile origins', async () => {

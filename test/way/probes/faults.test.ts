@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SECRET } from '../../support/inside.ts';
-import { readHead, Stand, type Way } from './stand.ts';
+import { readHead, Stand } from './stand.ts';
 
 let stand: Stand;
 let count = 0;
@@ -19,22 +19,6 @@ afterAll(() => stand?.close());
 const WAYS = ['a tunnel', 'an interception', 'plain HTTP'] as const;
 
 describe.each(WAYS)('through %s', (name) => {
-  it('fifty at once, ten after ten, are all answered', async () => {
-    const way = stand.way(name);
-    const ask = async (of: number) => {
-      const client = await way.enter();
-      for (let i = 0; i < PER_CLIENT; i += 1) {
-        client.send(way.head('GET', `/${of}/${i}`));
-        const answer = await client.answer();
-        expect([answer.status, answer.body]).toEqual([200, `/${of}/${i}`]);
-      }
-      client.close();
-    };
-    const served = { wanted: AT_ONCE };
-    void serveEach(way, served);
-    await Promise.all(Array.from({ length: AT_ONCE }, (_, of) => ask(of)));
-  });
-
   it('an answer of 2 MB behind which the origin closes arrives whole', async () => {
     const { client, origin } = await stand.ask(stand.way(name), 'GET', '/x');
     const body = Buffer.alloc(2_000_000, 'tail-');
@@ -99,24 +83,8 @@ describe('a placeholder', () => {
   });
 });
 
-/** Answers each request with its path, on all connections that come. */
-async function serveEach(way: Way, left: { wanted: number }): Promise<void> {
-  while (left.wanted > 0) {
-    const origin = await way.accept();
-    left.wanted -= 1;
-    void (async () => {
-      for (;;) {
-        const path = (await readHead(origin)).split(' ')[1] ?? '';
-        origin.send(`HTTP/1.1 200 OK\r\nContent-Length: ${path.length}\r\n\r\n${path}`);
-      }
-    })().catch(() => {});
-  }
-}
-
 function stalled(): Promise<false> {
   return new Promise((resolve) => setTimeout(resolve, 1_000, false));
 }
 
-const AT_ONCE = 50;
-const PER_CLIENT = 10;
 const BULK = 256 << 20;

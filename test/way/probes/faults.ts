@@ -113,7 +113,9 @@ export const PROTOCOL_FAULTS: Readonly<Record<string, readonly (Proof | None)[]>
     proof('fuzz/interception.test.ts', 'an interception passes nothing that a strict reading does not'),
     proof('way/interception-churn.test.ts', '400 interceptions, each broken off somewhere'),
   ],
-  'a 502 now and then in a burst': [proof(FAULTS, 'fifty at once, ten after ten, are all answered')],
+  'a 502 now and then in a burst': [
+    proof('way/probes/burst.test.ts', 'fifty at once, ten after ten, are all answered: %s'),
+  ],
   'sockets that stay; an accept loop that dies': [
     proof('way/tunnel-load.test.ts', 'leave nothing behind'),
     proof('long/churn.test.ts', '100,000 tunnels leave nothing behind'),

@@ -2,6 +2,7 @@
  * Where the probes run: one gate, an origin in the clear and one in TLS whose host a secret is bound to, and the ways in
  * which a client speaks HTTP/1.1 with them. A probe sees a client, an origin and what is between them, not which way it is.
  */
+import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { connectHead, connectTo, Peer } from '../../support/client.ts';
 import { type Inside, startInside } from '../../support/inside.ts';
@@ -40,8 +41,15 @@ export class Stand {
     this.bound = bound;
   }
 
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Stand> {
-    const [open, bound] = await Promise.all([startOrigin(), startTlsOrigin({ name: BOUND })]);
+  /** @param behave what the origin in the clear does with each caller by itself */
+  static async start(
+    settings: Readonly<Record<string, string>> = {},
+    behave?: (socket: Socket) => void,
+  ): Promise<Stand> {
+    const [open, bound] = await Promise.all([
+      startOrigin(behave ? { behave } : {}),
+      startTlsOrigin({ name: BOUND }),
+    ]);
     const inside = await startInside([OPEN, BOUND], [bound.caPem], settings);
     return new Stand(inside, open, bound);
   }
@@ -63,7 +71,12 @@ export class Stand {
     const { open, bound } = this.targets;
     this.bound.forget();
     await this.inside.bind(environment, [bound]);
-    await this.inside.gate.put(environment, { allow: [open, bound], credentials: ['v/secret'] });
+    await this.inside.gate.put(environment, {
+      allow: [open, bound],
+      credentials: ['v/secret'],
+      // Each plain request counts as a connection.
+      newPerSecond: 100_000,
+    });
     this.#token = await this.inside.gate.world.token(environment);
   }
 
