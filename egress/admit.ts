@@ -100,7 +100,14 @@ async function serve<End>(gate: Gate, connection: Connection, form: Form<End>): 
     return { reason: 'record_unavailable', connectionId: null };
   }
   if (!(decision instanceof Allow)) return { reason: decision.reason, connectionId: connection.id };
-  return form.act(connection, decision);
+  try {
+    return await form.act(connection, decision);
+  } catch (error) {
+    gate.logger.error({ id: connection.id, err: error }, 'connection failed');
+    const nothing = { addresses: [], address: null, exchanges: 0, bytesUp: 0, bytesDown: 0 };
+    gate.record.end(connection, { verdict: 'denied', reason: 'facts_unavailable', ...nothing });
+    return { reason: 'facts_unavailable', connectionId: connection.id };
+  }
 }
 
 /** The first decision, or why it could not be made or is not worth a row. */

@@ -54,7 +54,7 @@ export class Client {
     this.#socket.on('end', this.#onEnd);
     if (rest.length > 0) this.#read(rest);
     // It may have ended while nobody listened.
-    else if (this.#socket.readableEnded) this.#leave();
+    if (this.waits && this.#socket.readableEnded) this.#leave();
     if (this.waits) this.#socket.resume();
   }
 
@@ -93,7 +93,7 @@ export class Client {
   /** Knows nothing of the head any more: it would be kept for as long as the tunnel lives. */
   #serve(arrival: Arrival, mayAskAgain: boolean): void {
     void this.#handlers.connect(arrival).then((refused) => {
-      if (refused) this.#answer(refused, mayAskAgain, arrival.head);
+      if (refused) this.#answer(refused, { mayAskAgain, isHead: false }, arrival.head);
     });
   }
 
@@ -106,9 +106,9 @@ export class Client {
     const client = { socket: this.#socket, reader };
     const end = await this.#handlers.plain({ client, request, source: this.#source });
     const left = reader.release();
-    // A body that nobody read would be taken for the next head; the answer to a HEAD may have none.
-    const isBare = head.minor === 1 && request.framing.kind === 'none' && head.method !== 'HEAD';
-    if ('reason' in end) return this.#answer(end, isBare, left);
+    // A body that nobody read would be taken for the next head.
+    const mayAskAgain = head.minor === 1 && request.framing.kind === 'none';
+    if ('reason' in end) return this.#answer(end, { mayAskAgain, isHead: head.method === 'HEAD' }, left);
     if (!end.keepAlive) return hangUp(this.#socket, '');
     this.#rests = left.length === 0;
     this.listen(left, Date.now());
@@ -118,14 +118,18 @@ export class Client {
    * git, Java and others ask without a token first and again, with it, on the same connection. Whoever sent one that is
    * refused is told that it is final: some clients wait for the close.
    */
-  #answer(refused: Refused, mayAskAgain: boolean, rest: Buffer): void {
+  #answer(
+    refused: Refused,
+    { mayAskAgain, isHead }: { readonly mayAskAgain: boolean; readonly isHead: boolean },
+    rest: Buffer,
+  ): void {
     this.#attempts += 1;
     const keepAlive =
       mayAskAgain &&
       refused.reason === 'token_missing' &&
       this.#attempts <= MAX_ATTEMPTS &&
       this.#socket.writable;
-    refuse(this.#socket, { ...refused, keepAlive });
+    refuse(this.#socket, { ...refused, keepAlive, isHead });
     if (keepAlive) this.listen(rest, Date.now());
   }
 

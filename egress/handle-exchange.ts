@@ -260,6 +260,7 @@ class Interception {
       reason,
       connectionId: this.#connection.id,
       keepAlive: false,
+      isHead: asked.head.method === 'HEAD',
       ...(code ? { code } : {}),
     });
     this.#record(asked, reason, null, secrets, { bytesUp, bytesDown: 0 });

@@ -14,6 +14,8 @@ export interface RefusalAnswer {
   readonly keepAlive: boolean;
   /** A code that says more, such as `CERT_HAS_EXPIRED`. */
   readonly code?: string;
+  /** Whether it answers a HEAD: then it has no body (RFC 9110 9.3.2). */
+  readonly isHead?: boolean;
 }
 
 /** Writes the answer; closes the connection unless the client may ask again on it. */
@@ -28,8 +30,8 @@ export function refuse(socket: Socket, answer: RefusalAnswer): void {
 }
 
 /**
- * Writes the text, if there is one, and ends. What the client still sends is read and dropped for a moment: a close over unread bytes
- * is a reset, and a reset takes the answer with it.
+ * Writes the text, if there is one, and ends. What the client still sends is read and dropped for a moment: a close over
+ * unread bytes is a reset, and a reset takes the answer with it.
  */
 export function hangUp(socket: Socket, text: string): void {
   if (socket.destroyed) return;
@@ -54,10 +56,14 @@ export function formatRefusal(answer: RefusalAnswer): string {
     ...headers.map(([name, value]) => `${name}: ${value}`),
     `Connection: ${answer.keepAlive ? 'keep-alive' : 'close'}`,
   ];
-  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+  return `${lines.join('\r\n')}\r\n\r\n${answer.isHead ? '' : body}`;
 }
 
-export function refusalParts({ reason, connectionId, code }: Omit<RefusalAnswer, 'keepAlive'>): RefusalParts {
+export function refusalParts({
+  reason,
+  connectionId,
+  code,
+}: Omit<RefusalAnswer, 'keepAlive' | 'isHead'>): RefusalParts {
   const { status, text, remedy } = REFUSALS[reason];
   const what = code ? `${text} (${code})` : text;
   const body = `sallyport: ${reason}: ${what}; ${remedy}${connectionId ? ` (${connectionId})` : ''}\n`;

@@ -10,8 +10,6 @@ export function judgeAnswer(bytes: Buffer, sent: Buffer, method: string): boolea
   const last = messages.filter(({ first }) => Number(first.split(' ')[1]) >= 200);
   if (last.length > 1) throw new Error(`two answers to one request: ${show(bytes)}`);
   const ours = last[0]?.headers.some(([name]) => name === 'sallyport-connection') ?? false;
-  // A refused HEAD has a body for now, and it is the last answer.
-  if (ours && method === 'HEAD') return false;
   if (last.length === 1 && rest !== 'nothing') throw new Error(`bytes behind the answer: ${show(bytes)}`);
   if (last[0] && !ours && !sent.includes(Buffer.from(last[0].first, 'latin1')))
     throw new Error(`another status line: ${show(bytes)}`);

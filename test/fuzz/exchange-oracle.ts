@@ -59,8 +59,8 @@ export function judgeOrder(arrived: readonly Message[], permitted: readonly Mess
 export function judgeAnswers(bytes: Buffer, permitted: readonly Message[], whole: boolean): number {
   const methods = permitted.map(({ first }) => first.split(' ')[0] ?? '');
   const { messages, rest, restAt } = readResponses(bytes, STRICT, methods);
-  // A refused HEAD has a body for now, and it is the last answer.
-  if (/^sallyport: /.test(bytes.toString('latin1', restAt))) return messages.length - 1;
+  // A refused HEAD, which is not among the permitted ones, has a length and no body, and it is the last answer.
+  if (rest === 'partial' && BARE_REFUSAL.test(bytes.toString('latin1', restAt))) return messages.length;
   if (rest === 'malformed' || (rest === 'partial' && whole))
     throw new Error(`${rest} answer: ${show(bytes.subarray(restAt))}`);
   let given = 0;
@@ -101,3 +101,5 @@ const HOP_BY_HOP =
   /^(connection|keep[-_]alive|proxy[-_](authenticate|authentication[-_]info|authorization|connection)|te|upgrade|http2[-_]settings)$/;
 const FRAMES_OR_AUTHENTICATES =
   /^(host|content[-_]length|transfer[-_]encoding|connection|te|upgrade|.*auth.*|cookie)$/;
+
+const BARE_REFUSAL = /^HTTP\/1\.1 [45]\d\d [^\r]*\r\nSallyport-Reason: (?:[^\r]*\r\n)+\r\n$/;
