@@ -40,9 +40,9 @@ export class GroupCommit<Row> {
   }
 
   async #fly(): Promise<void> {
-    // Rows of one turn of the event loop share the first batch: it costs no time, and a commit each would cost much.
-    await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
+      // Rows of one turn of the event loop share a batch: it costs no time, and a commit each would cost much.
+      await new Promise((resolve) => setImmediate(resolve));
       const batch = this.#waiting.slice(0, this.#options.maxBatch);
       this.#waiting = this.#waiting.slice(batch.length);
       await this.#write(batch);
