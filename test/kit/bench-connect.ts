@@ -32,14 +32,16 @@ export async function runBenchConnect(run: KitRun, dir: string, options: readonl
     await tunnelTarget(run, product, origin, key),
     await interceptionTarget(run, product, origin, key),
   ];
-  if (!options.includes('--target')) targets.push(await floorTarget(run, kit));
+  if (!options.includes('--target')) {
+    targets.push(await floorTarget(run, kit), await interceptionFloorTarget(run, kit));
+  }
   const ours = [
     ['--origin-http', String(origin.http)],
     ['--origin-https', String(origin.https)],
     ...targets.map((target) => ['--target', target]),
   ].flat();
-  const program = [...QUIET, join(kit, 'connect-bench.mjs')];
-  return run.runToEnd(process.execPath, [...program, ...ours, ...SHORT, ...options], variables);
+  const program = join(kit, 'connect-bench.mjs');
+  return run.runToEnd(process.execPath, [program, ...ours, ...SHORT, ...options], variables);
 }
 
 async function settingsFor(run: KitRun): Promise<Record<string, string>> {
@@ -123,18 +125,45 @@ function tokensOf(run: KitRun, environment: string): string {
 
 /** The kit's bare proxy as it is nearest to ours: ES256 passwords and names, both remembered for a while. */
 async function floorTarget(run: KitRun, kit: string): Promise<string> {
+  return `name=floor,${await startFloor(run, kit, 'floor', [])}`;
+}
+
+/** The same, ending TLS: what the least Node program takes for an interception. */
+async function interceptionFloorTarget(run: KitRun, kit: string): Promise<string> {
+  const pki = (name: string): string => join(run.folder, 'pki', name);
+  const keys = [
+    '--ca-key',
+    pki('mitm-ec.key'),
+    '--ca-cert',
+    pki('mitm-ec.crt'),
+    '--origin-ca',
+    pki('ca.crt'),
+  ];
+  const at = await startFloor(run, kit, 'mitm-floor', ['--mitm', ...keys]);
+  return `name=mitm-floor,${at},mode=mitm,ca=${pki('mitm-ec.crt')}`;
+}
+
+/** It takes whatever the kit's key signed. @returns where it is, for the kit */
+async function startFloor(run: KitRun, kit: string, name: string, more: readonly string[]): Promise<string> {
   const port = await freePort();
+  const program = join(kit, 'peers/node-floor.mjs');
   const pid = await run.start({
-    name: 'floor',
-    args: [join(kit, 'peers/node-floor.mjs'), ...`--port ${port} --auth jwt-cached --dns cache`.split(' ')],
+    name,
+    // It asks the system for names, which has no origin.bench.test.
+    args: ['--import', NAMES, program, ...`--port ${port} --auth jwt-cached --dns cache`.split(' '), ...more],
     variables: { BENCH_WORK: run.folder },
     // Any answer is a yes.
     isReady: async () => (await fetch(`http://127.0.0.1:${port}`)).status > 0,
   });
-  // It asks the system for names, which has no origin.bench.test, and it takes whatever the kit's key signed.
-  const file = tokensOf(run, 'tunnel');
-  return `name=floor,url=http://run@127.0.0.1:${port},tokens=${file},pid=${pid},host=127.0.0.1`;
+  return `url=http://run@127.0.0.1:${port},tokens=${tokensOf(run, 'tunnel')},pid=${pid}`;
 }
+
+/** Every name is at loopback. */
+const NAMES = `data:text/javascript,${encodeURIComponent(
+  `import dns from 'node:dns';
+   dns.lookup = (_host, options, done = options) =>
+     options?.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4);`,
+)}`;
 
 async function importKey(run: KitRun, product: Product): Promise<SigningKey> {
   const read = (name: string): Promise<string> => readFile(join(run.folder, 'pki', name), 'utf8');
@@ -159,8 +188,6 @@ async function writeTokens(
 
 /** About five minutes with all figures; what the user names comes after it and counts. */
 const SHORT = ['--rounds', '3', '--seconds', '1'];
-/** Node warns about the address that stands for the floor's host. */
-const QUIET = ['--disable-warning=DEP0123'];
 /** Some hundreds, so that remembering tokens is seen to have a price. */
 const TOKEN_COUNT = 300;
 /** A token lives 15 minutes, a window half a minute at most. */
