@@ -38,7 +38,13 @@ export interface Form<End> {
 }
 
 /** Resolves to what `act` came to, or to why there was none; never rejects. */
-export async function admit<End>(gate: Gate, asking: Asking, form: Form<End>): Promise<Refused | End> {
+export function admit<End>(gate: Gate, asking: Asking, form: Form<End>): Promise<Refused | End> {
+  // Not awaited here: who waits keeps what it was given, and a credential is not to live as long as its tunnel.
+  return begin(gate, asking).then((begun) => (begun instanceof Connection ? run(gate, begun, form) : begun));
+}
+
+/** The connection that the credential is good for, registered. */
+async function begin(gate: Gate, asking: Asking): Promise<Connection | Refused> {
   const token = await authenticate(gate, asking.credential);
   if (typeof token === 'string') {
     gate.record.count(asking.source, null, token);
@@ -46,6 +52,10 @@ export async function admit<End>(gate: Gate, asking: Asking, form: Form<End>): P
   }
   const connection = new Connection(token, asking.target, asking.source, gate.now());
   gate.registry.add(connection);
+  return connection;
+}
+
+async function run<End>(gate: Gate, connection: Connection, form: Form<End>): Promise<Refused | End> {
   try {
     return await serve(gate, connection, form);
   } catch (error) {

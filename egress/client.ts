@@ -92,8 +92,9 @@ export class Client {
 
   /** Knows nothing of the head any more: it would be kept for as long as the tunnel lives. */
   #serve(arrival: Arrival, mayAskAgain: boolean): void {
+    const rest = arrival.head;
     void this.#handlers.connect(arrival).then((refused) => {
-      if (refused) this.#answer(refused, { mayAskAgain, isHead: false }, arrival.head);
+      if (refused) this.#answer(refused, { mayAskAgain, isHead: false }, rest);
     });
   }
 

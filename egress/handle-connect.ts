@@ -18,16 +18,20 @@ import { type Found, reachForInterception, reachOrigin, type SecuredOrigin } fro
 
 /** Serves one CONNECT. Resolves when its tunnel has ended, or to why there was none; never rejects. */
 export function handleConnect(gate: Gate, arrival: Arrival): Promise<Refused | null> {
+  const { socket, head } = arrival;
   return admit(gate, arrival, {
     decide: decideConnect,
-    act: (connection, proof) => act(gate, arrival, connection, proof),
+    act: (connection, proof) => act(gate, { socket, head }, connection, proof),
   });
 }
+
+/** What is left of an arrival once it is known who asks for what. */
+type Opened = Pick<Arrival, 'socket' | 'head'>;
 
 /** From the committed row on: every way out of here closes it. */
 async function act(
   gate: Gate,
-  arrival: Arrival,
+  arrival: Opened,
   connection: Connection,
   proof: Allow,
 ): Promise<Refused | null> {
@@ -53,7 +57,7 @@ async function act(
   return null;
 }
 
-async function passThrough(gate: Gate, arrival: Arrival, connection: Connection, origin: Socket) {
+async function passThrough(gate: Gate, arrival: Opened, connection: Connection, origin: Socket) {
   const end = await tunnel({
     client: arrival.socket,
     head: arrival.head,
@@ -68,7 +72,7 @@ async function passThrough(gate: Gate, arrival: Arrival, connection: Connection,
 /** The protocol is the client's choice, within what the origin speaks: what it does not want is left to the next. */
 async function intercept(
   gate: Gate,
-  arrival: Arrival,
+  arrival: Opened,
   connection: Connection,
   origin: SecuredOrigin,
   found: Found,
@@ -87,7 +91,7 @@ async function intercept(
 
 async function endClientTls(
   gate: Gate,
-  { socket, head }: Arrival,
+  { socket, head }: Opened,
   connection: Connection,
   origin: SecuredOrigin,
 ): Promise<TLSSocket | null> {
