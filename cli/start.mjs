@@ -3,13 +3,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endWithNpm } from './end-with-npm.mjs';
 import { ensureInstalled } from './install.mjs';
-import { launch } from './launch.mjs';
+import { launch, NODE_FLAGS } from './launch.mjs';
 
 // Looked at first: npm may be killed while it installs.
 const npm = process.ppid;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 try {
   const up = launch(ensureInstalled({ root }), [
+    ...NODE_FLAGS,
     join(root, 'cli', 'sallyport.mjs'),
     'up',
     ...process.argv.slice(2),

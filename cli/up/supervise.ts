@@ -32,7 +32,7 @@ export function startService({ name, environment, logFile, drainMs }: ServicePla
   turnLog(logFile);
   const log = openSync(logFile, 'a', 0o600);
   const logStart = statSync(logFile).size;
-  const child = spawn(process.execPath, [MAIN, name], {
+  const child = spawn(process.execPath, [...process.execArgv, MAIN, name], {
     env: childEnvironment({ ...NO_ADMIN_KEY, ...environment }),
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],

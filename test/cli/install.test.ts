@@ -102,6 +102,17 @@ describe('sallyport', () => {
     });
   });
 
+  it('gives services, and no other command, a small nursery, in the process that was started', async () => {
+    await start();
+    writeFileSync(
+      join(root, 'cli', 'main.ts'),
+      'console.log(process.pid, process.execArgv.join(), process.argv.slice(2).join());',
+    );
+    const started = (command: string) => run([join(root, 'cli', 'sallyport.mjs'), command, '--json']);
+    expect((await started('egress')).output).toMatch(/^\d+ --max-semi-space-size=\d+ egress,--json$/);
+    expect((await started('env')).output).toMatch(/^\d+ {2}env,--json$/);
+  });
+
   it('runs another program of the project', async () => {
     await start();
     writeFileSync(join(root, 'other.ts'), 'console.log(process.argv.slice(2).join()); process.exitCode = 7;');

@@ -63,7 +63,7 @@ export class FuzzRig {
       newPerSecond: 1_000_000,
     });
     // The line that says where it listens is an `info`.
-    const program = startProgram(['cli/main.ts', 'egress'], {
+    const program = startProgram(['cli/sallyport.mjs', 'egress'], {
       ...world.settings,
       SALLYPORT_LOG_LEVEL: 'info',
     });
