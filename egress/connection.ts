@@ -22,6 +22,8 @@ export class Connection {
   readonly source: string;
   readonly openedAt: Date;
   readonly #abort = new AbortController();
+  /** How many exchanges are under way with the secret of each credential. */
+  readonly #carried = new Map<string, number>();
   #stop: Stop | null = null;
   /** What is done with it once it is open; `null` until its facts are known. */
   mode: ConnectionMode | null = null;
@@ -48,6 +50,23 @@ export class Connection {
   /** Why it was stopped; `null` while it may go on. */
   get stopped(): Stop | null {
     return this.#stop;
+  }
+
+  /** Credentials whose secrets are under way in it. */
+  get carried(): readonly string[] {
+    return [...this.#carried.keys()];
+  }
+
+  /** Notes that an exchange is under way with these. @returns tells that it is over */
+  carry(credentialIds: readonly string[]): () => void {
+    for (const id of credentialIds) this.#carried.set(id, (this.#carried.get(id) ?? 0) + 1);
+    return () => {
+      for (const id of credentialIds) {
+        const left = (this.#carried.get(id) ?? 1) - 1;
+        if (left > 0) this.#carried.set(id, left);
+        else this.#carried.delete(id);
+      }
+    };
   }
 
   /** The first reason stands. */

@@ -3,7 +3,6 @@
  * all its stages, as `handle-connect.ts` does for the CONNECT that it came in by.
  */
 import type { TLSSocket } from 'node:tls';
-import { formatTarget, type Target } from '../core-lite/network/target.ts';
 import type { EndReason, Reason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import type { ExchangeOutcome, Side } from './act/exchange.ts';
@@ -20,15 +19,16 @@ import {
   recordExchange,
 } from './grant.ts';
 import { ByteReader } from './http1/byte-reader.ts';
-import { dropConnectionHeaders } from './http1/connection-headers.ts';
 import { type Framing, requestFraming } from './http1/framing.ts';
 import { type HeaderLine, parseRequestHead, type RequestHead } from './http1/head.ts';
-import { asksWebSocket, upgradeHeaders } from './http1/upgrade.ts';
-import { makeLine, writeRequestHead } from './http1/write-head.ts';
+import { originHeaders } from './http1/origin-headers.ts';
+import { asksWebSocket } from './http1/upgrade.ts';
+import { writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachConnection } from './reach.ts';
 import { Renewal } from './renewal.ts';
 import { Scrubber } from './scrub/scrubber.ts';
+import { carrying } from './secrets.ts';
 
 /** What an interception came to. */
 export interface InterceptionEnd {
@@ -171,6 +171,12 @@ class Interception {
   }
 
   async #ask(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<boolean> {
+    const work = () => this.#askOrigin(asked, granted, renewal);
+    const done = await carrying(this.#gate, this.#connection, granted.secrets, work);
+    return done ?? this.#refuse({ refusal: 'injection_failed' }, asked);
+  }
+
+  async #askOrigin(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<boolean> {
     for (;;) {
       const origin = await this.#reach(granted);
       if ('refusal' in origin) return this.#refuse(origin, asked, granted.secrets);
@@ -279,13 +285,6 @@ class Interception {
     const end = { method, target, at: asked.at, reason, status, secrets, bytesUp, bytesDown, masked };
     recordExchange(this.#gate, this.#connection, end);
   }
-}
-
-/** What goes on to the origin. An HTTP/1.0 client may have sent no Host. */
-function originHeaders(head: RequestHead, target: Target): readonly HeaderLine[] {
-  const kept = asksWebSocket(head) ? upgradeHeaders(head.headers) : dropConnectionHeaders(head.headers);
-  if (kept.some(({ name }) => name === 'host')) return kept;
-  return [makeLine('Host', target.port === 443 ? target.host : formatTarget(target)), ...kept];
 }
 
 function isHarmless({ head, framing }: Asked): boolean {

@@ -34,6 +34,7 @@ import { relayStream } from './http2/relay.ts';
 import { type Found, reachSession, type SecuredOrigin, type Unreached } from './reach.ts';
 import { Renewal } from './renewal.ts';
 import { Scrubber } from './scrub/scrubber.ts';
+import { carrying } from './secrets.ts';
 
 /**
  * Serves the streams of one client connection. Never rejects.
@@ -158,6 +159,12 @@ class StreamInterception {
   }
 
   async #ask(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<void> {
+    const work = () => this.#askOrigin(asked, granted, renewal).then(() => true);
+    const done = await carrying(this.#gate, this.#connection, granted.secrets, work);
+    if (!done) this.#refuse({ refusal: 'injection_failed' }, asked);
+  }
+
+  async #askOrigin(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const origin = await this.#reach(granted);
       if ('refusal' in origin) return this.#refuse(origin, asked, granted.secrets);

@@ -3,6 +3,7 @@
  * authority ends what it opened within a second; and limits are counted here.
  */
 import type { ChangeFeed } from '../core-lite/database/changes.ts';
+import { bindingsOf } from '../core-lite/network/policy.ts';
 import { decideStaleness, type EnvironmentFacts } from '../core-lite/state/environment.ts';
 import { decideTurnStaleness, type TurnFacts } from '../core-lite/state/session.ts';
 import type { Connection, Stop } from './connection.ts';
@@ -224,7 +225,7 @@ export class Registry {
       return;
     }
     const standing = { target: connection.target, network: facts.network, bindings: facts.bindings };
-    const stop = judgeStanding(connection, standing);
+    const stop = judgeStanding(connection, standing) ?? judgeCarried(connection, facts);
     if (stop) connection.stop(stop);
     else connection.judgedAt = this.#options.now();
   }
@@ -268,11 +269,19 @@ function judgeStanding(connection: Connection, standing: StandingFacts): Stop | 
   return { refusal: 'facts_unavailable', ending };
 }
 
+/** A secret that is under way, and was taken away, ends the connection: what it opened must not go on. */
+function judgeCarried({ carried, target }: Connection, { bindings }: EnvironmentFacts): Stop | null {
+  if (carried.length === 0) return null;
+  const bound = new Set(bindingsOf(bindings, target).map(({ credentialId }) => credentialId));
+  return carried.every((id) => bound.has(id)) ? null : UNBOUND;
+}
+
 function earliest(moments: readonly (number | null)[]): number | null {
   const known = moments.filter((moment) => moment !== null);
   return known.length > 0 ? Math.min(...known) : null;
 }
 
+const UNBOUND: Stop = { refusal: 'injection_failed', ending: 'secret_unbound' };
 const KEY_REVOKED: Stop = { refusal: 'token_untrusted', ending: 'key_revoked' };
 const FEED_LOST: Stop = { refusal: 'facts_unavailable', ending: 'feed_lost' };
 const SWEEP_MS = 1_000;

@@ -2,8 +2,7 @@
  * The secrets of a connection's target: which are bound to it now, and their values. One that is bound and cannot be
  * read is never silently left out.
  */
-import { matchesBinding } from '../core-lite/network/host-pattern.ts';
-import type { Binding } from '../core-lite/network/policy.ts';
+import { type Binding, bindingsOf } from '../core-lite/network/policy.ts';
 import {
   isOpened,
   isUnusable,
@@ -21,9 +20,7 @@ export async function readBindings(gate: Gate, connection: Connection): Promise<
 /** What an exchange is judged by. Rejects with Fault `database_unreachable`. */
 export async function readStanding(gate: Gate, { target, environmentId }: Connection) {
   const facts = await gate.facts.environment(environmentId);
-  const bound = (facts?.bindings ?? []).filter(({ hosts }) =>
-    hosts.some((host) => matchesBinding(host, target.host, target.port)),
-  );
+  const bound = bindingsOf(facts?.bindings ?? [], target);
   return { bound, maxStreams: facts?.network.maxConnections ?? 0 };
 }
 
@@ -62,4 +59,26 @@ async function readAll(gate: Gate, bindings: readonly Binding[]) {
     gate.logger.warn({ credential, code }, 'a secret cannot be read');
   }
   return { opened: read.filter(isOpened), unusable };
+}
+
+/**
+ * Does what is done with secrets so that an unbinding meanwhile ends the connection: they are noted first, and looked at
+ * once more then, since a change that came between their reading and the note was told to nobody.
+ * @returns `null` where one of them is bound no more; then nothing was done
+ */
+export async function carrying<Result>(
+  gate: Gate,
+  connection: Connection,
+  secrets: readonly OpenedSecret[],
+  work: () => Promise<Result>,
+): Promise<Result | null> {
+  const ids = secrets.map(({ credentialId }) => credentialId);
+  const letGo = connection.carry(ids);
+  try {
+    const bound = await readBindings(gate, connection).catch(() => []);
+    const all = ids.every((id) => bound.some(({ credentialId }) => credentialId === id));
+    return all ? await work() : null;
+  } finally {
+    letGo();
+  }
 }

@@ -2,7 +2,8 @@
 import { Fault } from '../errors.ts';
 import type { Placement } from '../vault/placement.ts';
 import type { RequestRules } from '../vault/request-rules.ts';
-import { formatHostPattern, type HostPattern, parseHostPattern } from './host-pattern.ts';
+import { formatHostPattern, type HostPattern, matchesBinding, parseHostPattern } from './host-pattern.ts';
+import type { Target } from './target.ts';
 
 export interface NetworkPolicy {
   /** `report`: what the allowlist would deny is let through and recorded as `reported`. */
@@ -21,6 +22,14 @@ export interface Binding {
   readonly hosts: readonly HostPattern[];
   readonly placement: Placement;
   readonly rules: RequestRules;
+}
+
+/** Those that are bound to the target. */
+export function bindingsOf<Bound extends Pick<Binding, 'hosts'>>(
+  bindings: readonly Bound[],
+  { host, port }: Target,
+): Bound[] {
+  return bindings.filter(({ hosts }) => hosts.some((pattern) => matchesBinding(pattern, host, port)));
 }
 
 /** Throws Fault `input_invalid` that says what is wrong with which entry, and the right spelling where there is one. */
