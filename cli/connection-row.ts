@@ -12,6 +12,7 @@ export interface ConnectionAnswer {
   /** `null` while it is open, and for good where it was denied at once or its replica died. */
   readonly end: {
     readonly reason: string;
+    readonly code: string | null;
     readonly address: string | null;
     readonly bytesUp: number;
     readonly bytesDown: number;
@@ -26,7 +27,7 @@ export function formatConnection(connection: ConnectionAnswer): string[] {
     environment,
     `${host}:${port}`,
     verdict,
-    reason,
+    [reason, end?.code].filter(Boolean).join(' '),
     end?.address ?? '-',
     end ? String(end.bytesUp) : '-',
     end ? String(end.bytesDown) : '-',

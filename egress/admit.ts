@@ -79,7 +79,7 @@ export function endUnreached(
   const left = connection.stopped === CLIENT_LEFT;
   const verdict = left ? proof.verdict : 'denied';
   const reason = left ? CLIENT_LEFT.ending : refusal;
-  gate.record.end(connection, { verdict, reason, ...found, exchanges: 0, bytesUp: 0, bytesDown: 0 });
+  gate.record.end(connection, { verdict, reason, code, ...found, exchanges: 0, bytesUp: 0, bytesDown: 0 });
   return { reason: refusal, connectionId: connection.id, ...(code ? { code } : {}) };
 }
 

@@ -47,14 +47,18 @@ export async function grantExchange(
   if (!standing) return UNREADABLE;
   const { bound } = standing;
   const decision = decideExchange({ target: connection.target, head, streams, ...standing });
-  if (!(decision instanceof Allow)) return { refusal: decision.reason };
+  if (!(decision instanceof Allow)) {
+    const uncovered = decision.reason === 'injection_failed';
+    const code = bound.length === 0 ? 'SECRET_UNBOUND' : 'SECRETS_CONTEST_A_PLACE';
+    return { refusal: decision.reason, ...(uncovered ? { code } : {}) };
+  }
   // Nothing is opened for a request that is refused.
   const chosen = chooseSecrets(head, bound);
   const secrets = chosen === 'contested' ? [] : await openSecrets(gate, chosen).catch(() => null);
   if (!secrets) return UNREADABLE;
   if ('unusable' in secrets) return { refusal: 'injection_failed', code: secrets.unusable };
   const parts = placeSecrets(decision, { ...head, headers }, secrets);
-  if (!parts) return { refusal: 'injection_failed' };
+  if (!parts) return { refusal: 'injection_failed', code: 'KEY_OF_THE_CLIENT' };
   const reason = parts.placed.length > 0 ? decision.reason : 'placeholder_absent';
   return { proof: decision, secrets: parts.placed, reason, scope: scopeOf(connection, secrets), parts };
 }
@@ -74,6 +78,8 @@ export interface ExchangeEnd {
   readonly bytesDown: number;
   /** How often a secret was masked in the answer. */
   readonly masked: number;
+  /** More exactly why it was refused, where the reason leaves it open. */
+  readonly code?: string | undefined;
 }
 
 /**
@@ -102,6 +108,7 @@ export function recordExchange(gate: Gate, connection: Connection, end: Exchange
     bytesUp: end.bytesUp,
     bytesDown: end.bytesDown,
     masked: end.masked,
+    code: end.code ?? null,
     durationMs: gate.now().getTime() - end.at.getTime(),
   });
 }

@@ -12,6 +12,7 @@ import { relay } from './act/relay.ts';
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
 import {
+  type ExchangeEnd,
   type ExchangeRefusal,
   type Granted,
   grantExchange,
@@ -49,8 +50,7 @@ export async function serveExchanges(
   origin: OriginConnection | null,
   found: Found,
 ): Promise<InterceptionEnd> {
-  const interception = new Interception(gate, connection, secured, origin, found);
-  return interception.serve();
+  return new Interception(gate, connection, secured, origin, found).serve();
 }
 
 /** What is on its way, with what the record wants to know of it. */
@@ -65,6 +65,8 @@ interface Noted {
   readonly head: Pick<RequestHead, 'method' | 'target'>;
   readonly at: Date;
 }
+
+type Passed = Pick<ExchangeEnd, 'bytesUp' | 'bytesDown' | 'code'> & { readonly masked?: number };
 
 class Interception {
   readonly #gate: Gate;
@@ -173,7 +175,7 @@ class Interception {
   async #ask(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<boolean> {
     const work = () => this.#askOrigin(asked, granted, renewal);
     const done = await carrying(this.#gate, this.#connection, granted.secrets, work);
-    return done ?? this.#refuse({ refusal: 'injection_failed' }, asked);
+    return done ?? this.#refuse({ refusal: 'injection_failed', code: 'SECRET_UNBOUND' }, asked);
   }
 
   async #askOrigin(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<boolean> {
@@ -269,7 +271,7 @@ class Interception {
       isHead: asked.head.method === 'HEAD',
       ...(code ? { code } : {}),
     });
-    this.#record(asked, reason, null, secrets, { bytesUp, bytesDown: 0 });
+    this.#record(asked, reason, null, secrets, { bytesUp, bytesDown: 0, code });
     return false;
   }
 
@@ -278,11 +280,10 @@ class Interception {
     reason: Reason,
     status: number | null,
     secrets: readonly OpenedSecret[],
-    passed: { readonly bytesUp: number; readonly bytesDown: number; readonly masked?: number },
+    passed: Passed,
   ): void {
     const { method, target } = asked.head;
-    const { bytesUp, bytesDown, masked = 0 } = passed;
-    const end = { method, target, at: asked.at, reason, status, secrets, bytesUp, bytesDown, masked };
+    const end = { method, target, at: asked.at, reason, status, secrets, masked: 0, ...passed };
     recordExchange(this.#gate, this.#connection, end);
   }
 }

@@ -151,11 +151,16 @@ class Plain {
 
   #refuse({ refusal, bytesUp, code }: Unheard): Refused {
     const bytes = { bytesUp, bytesDown: 0 };
-    this.#note(refusal, null, bytes);
+    this.#note(refusal, null, bytes, code);
     const gone = this.#client.socket.destroyed;
     if (gone) this.#close(this.#brokenBy('client_reset'), bytes);
     else
-      this.#gate.record.end(this.#connection, { verdict: 'denied', reason: refusal, ...this.#ending(bytes) });
+      this.#gate.record.end(this.#connection, {
+        verdict: 'denied',
+        reason: refusal,
+        code,
+        ...this.#ending(bytes),
+      });
     return { reason: refusal, connectionId: this.#connection.id, ...(code ? { code } : {}) };
   }
 
@@ -171,7 +176,7 @@ class Plain {
     return { ...this.#found, exchanges: 1, bytesUp, bytesDown };
   }
 
-  #note(reason: Reason, status: number | null, { bytesUp, bytesDown }: Bytes): void {
+  #note(reason: Reason, status: number | null, { bytesUp, bytesDown }: Bytes, code?: string): void {
     const { head, originHead } = this.#request;
     recordExchange(this.#gate, this.#connection, {
       method: head.method,
@@ -181,6 +186,7 @@ class Plain {
       status,
       secrets: [],
       masked: 0,
+      code,
       bytesUp,
       bytesDown,
     });

@@ -16,6 +16,7 @@ import { bearersOf, mayTrail } from './act/inject.ts';
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
 import {
+  type ExchangeEnd,
   type ExchangeRefusal,
   type Granted,
   grantExchange,
@@ -161,7 +162,7 @@ class StreamInterception {
   async #ask(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<void> {
     const work = () => this.#askOrigin(asked, granted, renewal).then(() => true);
     const done = await carrying(this.#gate, this.#connection, granted.secrets, work);
-    if (!done) this.#refuse({ refusal: 'injection_failed' }, asked);
+    if (!done) this.#refuse({ refusal: 'injection_failed', code: 'SECRET_UNBOUND' }, asked);
   }
 
   async #askOrigin(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<void> {
@@ -248,7 +249,7 @@ class StreamInterception {
     bytesUp = 0,
   ): void {
     refuseStream(asked.stream, { reason, connectionId: this.#connection.id, ...(code ? { code } : {}) });
-    this.#record(asked, reason, null, secrets, { bytesUp, bytesDown: 0 });
+    this.#record(asked, reason, null, secrets, { bytesUp, bytesDown: 0, code });
   }
 
   #record(
@@ -256,11 +257,10 @@ class StreamInterception {
     reason: Reason,
     status: number | null,
     secrets: readonly OpenedSecret[],
-    passed: { readonly bytesUp: number; readonly bytesDown: number; readonly masked?: number },
+    passed: Pick<ExchangeEnd, 'bytesUp' | 'bytesDown' | 'code'> & { readonly masked?: number },
   ): void {
     const { target, stated } = head;
-    const { bytesUp, bytesDown, masked = 0 } = passed;
-    const end = { method: stated.method, target, at, reason, status, secrets, bytesUp, bytesDown, masked };
+    const end = { method: stated.method, target, at, reason, status, secrets, masked: 0, ...passed };
     recordExchange(this.#gate, this.#connection, end);
   }
 }

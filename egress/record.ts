@@ -16,6 +16,8 @@ import type { Metrics } from './metrics.ts';
 export interface Ending {
   readonly verdict: Verdict;
   readonly reason: Reason;
+  /** More exactly why, where the reason leaves it open. */
+  readonly code?: string | undefined;
   readonly addresses: readonly Address[];
   readonly address: Address | null;
   /** Requests inside an interception. */
@@ -74,13 +76,14 @@ export class Recorder {
     const at = this.#options.now();
     const durationMs = at.getTime() - connection.openedAt.getTime();
     const addresses = ending.addresses.map((address) => address.text);
-    const { verdict, reason, exchanges, bytesUp, bytesDown } = ending;
+    const { verdict, reason, code, exchanges, bytesUp, bytesDown } = ending;
     const address = ending.address?.text ?? null;
     this.#options.log.end({
       connectionId: connection.id,
       at,
       verdict,
       reason,
+      code: code ?? null,
       addresses,
       address,
       bytesUp,
@@ -88,7 +91,7 @@ export class Recorder {
       durationMs,
       exchanges,
     });
-    this.#note(connection, verdict, reason, { address, exchanges, bytesUp, bytesDown, ms: durationMs });
+    this.#note(connection, verdict, reason, { code, address, exchanges, bytesUp, bytesDown, ms: durationMs });
   }
 
   /** One request inside an interception, when it is over. */
@@ -97,7 +100,8 @@ export class Recorder {
     this.#options.metrics.exchanges.inc({ reason: entry.reason });
     if (entry.masked > 0) this.#options.metrics.masked.inc(entry.masked);
     const { id, connectionId: connection, method, status, reason, masked, durationMs: ms } = entry;
-    this.#options.logger.info({ id, connection, method, status, reason, masked, ms }, 'exchange');
+    const code = entry.code ?? undefined;
+    this.#options.logger.info({ id, connection, method, status, reason, code, masked, ms }, 'exchange');
   }
 
   /** Counts a refusal for which there is no row: nobody to name, or too many to write down. */

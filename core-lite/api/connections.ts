@@ -74,6 +74,7 @@ const ConnectionRow = Type.Object({
     Type.Object({
       at: Moment,
       reason: Type.String(),
+      code: nullable(Type.String()),
       addresses: Texts,
       address: nullable(Type.String()),
       bytesUp: Type.Integer(),

@@ -46,5 +46,6 @@ const ExchangeRow = Type.Object({
   bytesUp: Type.Number(),
   bytesDown: Type.Number(),
   masked: Type.Integer(),
+  code: nullable(Type.String()),
   durationMs: Type.Number(),
 });

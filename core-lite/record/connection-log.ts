@@ -31,6 +31,8 @@ export interface ConnectionEnded {
   readonly at: Date;
   readonly verdict: Verdict;
   readonly reason: Reason;
+  /** More exactly why, where the reason leaves it open. */
+  readonly code: string | null;
   /** What the name resolved to. */
   readonly addresses: readonly string[];
   /** The address that was dialled and answered. */
@@ -110,6 +112,7 @@ async function insertEnds(db: Queryable, rows: readonly ConnectionEnded[]): Prom
     rows.map((row) => row.bytesDown),
     rows.map((row) => Math.round(row.durationMs)),
     rows.map((row) => row.exchanges),
+    rows.map((row) => row.code),
   ]);
 }
 
@@ -121,10 +124,11 @@ const INSERT_OPENS = `
 // A batch whose answer was lost is sent again: what is there already stays.
 const INSERT_ENDS = `
   INSERT INTO connection_ends (connection_id, at, verdict, reason, addresses, address, bytes_up, bytes_down, duration_ms,
-    exchanges)
-  SELECT id, at, verdict, reason, string_to_array(addresses, ' '), address, up, down, ms, exchanges
+    exchanges, code)
+  SELECT id, at, verdict, reason, string_to_array(addresses, ' '), address, up, down, ms, exchanges, code
     FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
-      $8::bigint[], $9::bigint[], $10::int[]) AS t(id, at, verdict, reason, addresses, address, up, down, ms, exchanges)
+      $8::bigint[], $9::bigint[], $10::int[], $11::text[])
+      AS t(id, at, verdict, reason, addresses, address, up, down, ms, exchanges, code)
   ON CONFLICT DO NOTHING`;
 /** A batch of 500 costs a quarter of the CPU a row of one of 20; more gains little. */
 const MAX_BATCH = 500;

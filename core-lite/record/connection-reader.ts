@@ -42,6 +42,8 @@ interface ConnectionRecordEnd {
   /** RFC 3339: it comes out of the database as JSON. */
   readonly at: string;
   readonly reason: string;
+  /** More exactly why, where the reason leaves it open. */
+  readonly code: string | null;
   readonly addresses: readonly string[];
   readonly address: string | null;
   readonly bytesUp: number;
@@ -107,7 +109,7 @@ const SELECT = `
     CASE WHEN e.verdict = 'denied' THEN e.reason ELSE c.reason END AS reason,
     CASE WHEN e.connection_id IS NOT NULL THEN json_build_object('at',
       to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'reason', e.reason,
-      'addresses', e.addresses, 'address', e.address, 'bytesUp', e.bytes_up, 'bytesDown', e.bytes_down,
+      'code', e.code, 'addresses', e.addresses, 'address', e.address, 'bytesUp', e.bytes_up, 'bytesDown', e.bytes_down,
       'durationMs', e.duration_ms, 'exchanges', e.exchanges) END AS "end"
   FROM connections c
     LEFT JOIN connection_ends e ON e.connection_id = c.id

@@ -22,6 +22,8 @@ export interface ExchangeEntry {
   readonly bytesDown: number;
   /** How often a secret was masked in the answer. */
   readonly masked: number;
+  /** More exactly why it was refused, where the reason leaves it open. */
+  readonly code: string | null;
   readonly durationMs: number;
 }
 
@@ -63,6 +65,7 @@ async function insertExchanges(db: Queryable, rows: readonly ExchangeEntry[]): P
     rows.map((row) => row.bytesDown),
     rows.map((row) => Math.round(row.durationMs)),
     rows.map((row) => Math.min(row.masked, MAX_INTEGER)),
+    rows.map((row) => row.code),
   ]);
 }
 
@@ -70,9 +73,9 @@ async function insertExchanges(db: Queryable, rows: readonly ExchangeEntry[]): P
 const MAX_INTEGER = 2 ** 31 - 1;
 const INSERT = `
   INSERT INTO exchanges (id, connection_id, at, method, path, status, reason, credentials, bytes_up, bytes_down,
-    duration_ms, masked)
-  SELECT id, connection_id, at, method, path, status, reason, string_to_array(credentials, ' '), up, down, ms, masked
+    duration_ms, masked, code)
+  SELECT id, connection_id, at, method, path, status, reason, string_to_array(credentials, ' '), up, down, ms, masked, code
     FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[],
-      $9::bigint[], $10::bigint[], $11::bigint[], $12::int[])
-      AS t(id, connection_id, at, method, path, status, reason, credentials, up, down, ms, masked)
+      $9::bigint[], $10::bigint[], $11::bigint[], $12::int[], $13::text[])
+      AS t(id, connection_id, at, method, path, status, reason, credentials, up, down, ms, masked, code)
   ON CONFLICT DO NOTHING`;

@@ -29,6 +29,7 @@ export interface ExchangeRecord {
   readonly bytesUp: number;
   readonly bytesDown: number;
   readonly masked: number;
+  readonly code: string | null;
   readonly durationMs: number;
 }
 
@@ -51,7 +52,7 @@ const SELECT = `
             FROM unnest(x.credentials) AS used
               LEFT JOIN credentials k ON k.id = split_part(used, '@', 1)
               LEFT JOIN vaults v ON v.id = k.vault_id) AS credentials,
-    x.bytes_up::float8 AS "bytesUp", x.bytes_down::float8 AS "bytesDown", x.masked, x.duration_ms::float8 AS "durationMs"
+    x.bytes_up::float8 AS "bytesUp", x.bytes_down::float8 AS "bytesDown", x.masked, x.code, x.duration_ms::float8 AS "durationMs"
   FROM exchanges x
     JOIN connections c ON c.id = x.connection_id
     LEFT JOIN environments n ON n.id = c.environment_id

@@ -71,6 +71,7 @@ export function refusalParts({
     ['Sallyport-Reason', reason],
     ['Sallyport-Remedy', remedy],
   ];
+  if (code) headers.push(['Sallyport-Code', code]);
   if (connectionId) headers.push(['Sallyport-Connection', connectionId]);
   if (status === 407) headers.push(['Proxy-Authenticate', 'Basic realm="sallyport"']);
   // Inside a connection that one is refused.

@@ -185,6 +185,7 @@ describe('the secret', () => {
     client.send(ask());
     const answer = await client.answer();
     expect([answer.status, answer.headers.get('sallyport-reason')]).toEqual([502, 'injection_failed']);
+    expect(answer.headers.get('sallyport-code')).toBe('SECRETS_CONTEST_A_PLACE');
     for (const peer of origin.peers.slice(before)) expect(peer.received.length).toBe(0);
   });
 });
@@ -312,10 +313,13 @@ describe('TLS', () => {
     const peer = await gate.connect(to, await gate.world.token(environment));
     const answer = await peer.answer();
     expect([answer.status, answer.headers.get('sallyport-reason')]).toEqual([502, 'origin_certificate']);
-    expect(answer.body).toMatch(/\((CERT_HAS_EXPIRED|ERR_TLS_CERT_ALTNAME_INVALID)\)/);
+    const code = answer.headers.get('sallyport-code');
+    expect(code).toMatch(/^(CERT_HAS_EXPIRED|ERR_TLS_CERT_ALTNAME_INVALID)$/);
+    expect(answer.body).toContain(`(${code})`);
     await expect
       .poll(async () => (await gate.rows())[0])
-      .toMatchObject({ verdict: 'denied', reason: 'origin_certificate' });
+      .toMatchObject({ verdict: 'denied', reason: 'origin_certificate', end: { code } });
+    expect(gate.lines()).toContainEqual(expect.objectContaining({ reason: 'origin_certificate', code }));
   });
 });
 

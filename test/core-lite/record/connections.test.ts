@@ -308,6 +308,7 @@ function ended(row: ConnectionOpened, change: Partial<ConnectionEnded> = {}): Co
     at: AT,
     verdict: row.verdict,
     reason: 'client_closed',
+    code: null,
     addresses: ['192.0.2.1'],
     address: '192.0.2.1',
     bytesUp: 10,

@@ -79,7 +79,15 @@ describe('the sums', () => {
     ] as const;
     for (const end of ends) {
       const { id: connectionId } = await open('a.test');
-      const nothing = { addresses: [], address: null, bytesUp: 0, bytesDown: 0, durationMs: 1, exchanges: 0 };
+      const nothing = {
+        code: null,
+        addresses: [],
+        address: null,
+        bytesUp: 0,
+        bytesDown: 0,
+        durationMs: 1,
+        exchanges: 0,
+      };
       log.end({ connectionId, at: new Date(), ...end, ...nothing });
     }
     const seen = async () =>
