@@ -110,8 +110,11 @@ function percentDecoded(text: string): string {
   );
 }
 
-/** The text behind a 200, or `null` where there was none. Throws where the answers are not the listener's. */
-export function readAnswers(text: string, token: string): string | null {
+/**
+ * The text behind a 200, or `null` where there was none. Throws where the answers are not the listener's.
+ * @param isHead whether a HEAD is among the requests
+ */
+export function readAnswers(text: string, token: string, isHead: boolean): string | null {
   for (let rest = text; rest !== ''; ) {
     const head = /^HTTP\/1\.1 (\d{3}) [A-Za-z -]+\r\n((?:[A-Za-z-]+: [\x20-\x7e]*\r\n)*)\r\n/.exec(rest);
     if (!head) throw new Error(`no answer of ours: ${JSON.stringify(rest.slice(0, 300))}`);
@@ -121,6 +124,8 @@ export function readAnswers(text: string, token: string): string | null {
     const expected = Object.entries(REFUSALS).find(([name]) => name === reason)?.[1].status;
     if (String(expected) !== head[1]) throw new Error(`an answer without its reason: ${head[0]}`);
     const length = Number(/^Content-Length: (\d+)\r$/m.exec(head[2] ?? '')?.[1]);
+    // The refusal of a HEAD has its length and no body.
+    if (isHead && (rest === '' || rest.startsWith('HTTP/1.1 '))) continue;
     const body = rest.slice(0, length);
     if (body.length !== length) throw new Error(`an answer cut short: ${head[0]}${body}`);
     if (body.includes(token.slice(-40)) || head[0].includes(token.slice(-40)))

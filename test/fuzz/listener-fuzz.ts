@@ -67,7 +67,8 @@ export class ListenerFuzz {
       const plain = permitted ? null : permittedPlain(bytes, token, target);
       if (plain) return this.#judgePlain(arrived(), plain, target, token);
       const tunnelled = permitted?.target.toLowerCase() === target ? permitted.tail : null;
-      this.#judge({ got: readAnswers(got, token), whole: input.leaving === 'finish', arrived, tunnelled });
+      const answer = readAnswers(got, token, bytes.includes('HEAD '));
+      this.#judge({ got: answer, whole: input.leaving === 'finish', arrived, tunnelled });
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new Error(
