@@ -125,7 +125,7 @@ export function readAnswers(text: string, token: string, isHead: boolean): strin
     if (String(expected) !== head[1]) throw new Error(`an answer without its reason: ${head[0]}`);
     const length = Number(/^Content-Length: (\d+)\r$/m.exec(head[2] ?? '')?.[1]);
     // The refusal of a HEAD has its length and no body.
-    if (isHead && (rest === '' || rest.startsWith('HTTP/1.1 '))) continue;
+    if (isHead && /^(HTTP\/1\.1 |$)/.test(rest)) continue;
     const body = rest.slice(0, length);
     if (body.length !== length) throw new Error(`an answer cut short: ${head[0]}${body}`);
     if (body.includes(token.slice(-40)) || head[0].includes(token.slice(-40)))
