@@ -11,9 +11,9 @@ export type Framing =
   /** A response that ends with its connection. */
   | { readonly kind: 'until_close' };
 
-/** `null` where it is ambiguous, also to an origin that takes `Content_Length` for a length. */
+/** `null` where it is ambiguous, also to an origin that takes `Content_Length` or `Content.Length` for a length. */
 export function requestFraming(head: RequestHead): Framing | null {
-  if (head.headers.some(({ name }) => name.includes('_') && FRAMING.has(foldName(name)))) return null;
+  if (head.headers.some(({ name }) => FRAMING.has(foldName(name)) && !FRAMING.has(name))) return null;
   const declared = declaredFraming(head.headers, head.minor);
   return declared === undefined ? NONE : declared;
 }

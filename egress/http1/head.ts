@@ -30,9 +30,9 @@ export interface ResponseHead {
   readonly headers: readonly HeaderLine[];
 }
 
-/** Some origins take `X_Api_Key` for `X-Api-Key` (RFC 3875 4.1.18 folds both to one variable). */
+/** Some origins take `X_Api_Key` or `X.Api.Key` for `X-Api-Key`: to a CGI variable (RFC 3875 4.1.18) all marks are one. */
 export function foldName(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-');
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 }
 
 /** The index behind the end of the head, or -1 while it is not complete. @param from where to look from */

@@ -56,10 +56,9 @@ function nominatedNames(raw: RawHeaders): ReadonlySet<string> {
   return new Set(names.filter((name) => !FRAMING.has(name)));
 }
 
-/** Some servers take `X_Api_Key` for `X-Api-Key` (RFC 3875 4.1.18 folds both to one variable). */
+/** Some servers take `X_Api_Key` or `X.Api.Key` for `X-Api-Key`: to a CGI variable (RFC 3875 4.1.18) all marks are one. */
 function foldName(name: string): string {
-  const lower = name.toLowerCase();
-  return lower.includes('_') ? lower.replaceAll('_', '-') : lower;
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 }
 
 /** RFC 9110 7.6.1, and what proxies were sent by mistake. */

@@ -57,8 +57,19 @@ describe('a header is set, once', () => {
     ['for one of the client', ['X-Api-Key: mine', 'A: b'], ['A: b', set]],
     ['for several, in every case', ['x-api-KEY: 1', 'A: b', 'X-API-KEY: 2'], ['A: b', set]],
     ['for those with underscores', ['X_Api_Key: 1', 'x-api_key: 2'], [set]],
+    ['for those with any other mark', ['X.Api.Key: 1', 'x~api-key: 2', "X'Api!Key: 3"], [set]],
     ['for empty ones', ['X-Api-Key:', 'x_api_key: '], [set]],
     ['and one that only begins like it stays', ['X-Api-Key-Id: 7'], ['X-Api-Key-Id: 7', set]],
+    [
+      'and one with a mark more or less stays',
+      ['XApi-Key: 7', 'X--Api-Key: 8'],
+      ['XApi-Key: 7', 'X--Api-Key: 8', set],
+    ],
+    [
+      'and others with marks stay as they are',
+      ['X.Amz.Date: 7', 'Sec_Ch_UA: 8'],
+      ['X.Amz.Date: 7', 'Sec_Ch_UA: 8', set],
+    ],
   ])('%s', (_, lines, out) => {
     expect(place([header], '/p?api_key=1', lines)).toEqual({ target: '/p?api_key=1', lines: out, placed: 1 });
   });
@@ -219,6 +230,8 @@ test.each<[string, PlacementInput, string, boolean]>([
   ['an injected header', header, 'X-API_key: 1', false],
   ['authorization for Basic', basic, 'Authorization: 1', false],
   ['a rewritten header', { kind: 'replace', headers: ['x-sign'] }, 'X_Sign: 1', false],
+  ['an injected header with dots', header, 'X.Api.Key: 1', false],
+  ['what frames, with a dot', query, 'Content.Length: 1', false],
   ['a checksum', header, 'X-Checksum: 1', true],
   ['a checksum beside a parameter', query, 'X-Checksum: 1', true],
   ['what frames', query, 'Content-Length: 1', false],
