@@ -8,6 +8,7 @@ import type { OpenedSecret } from '../../core-lite/vault/secret-reader.ts';
 import { framesOrRoutes } from '../http1/connection-headers.ts';
 import { foldName, type HeaderLine, type RequestHead } from '../http1/head.ts';
 import { makeLine } from '../http1/write-head.ts';
+import { isOverride } from '../overrides.ts';
 import { setHeader, touchesHeader, wantSamePlace } from '../places.ts';
 import { type Fill, fillPlaceholders } from './placeholder.ts';
 import { setParameter } from './query.ts';
@@ -51,10 +52,10 @@ export function placeSecrets(
   };
 }
 
-/** Whether a trailer of the request may pass: nothing that frames, routes, authenticates or is injected. */
+/** Whether a trailer of the request may pass: nothing that frames, routes, overrides, authenticates or is injected. */
 export function mayTrail(line: HeaderLine, secrets: readonly OpenedSecret[]): boolean {
   const name = foldName(line.name);
-  if (framesOrRoutes(name) || AUTHENTICATES.test(name)) return false;
+  if (framesOrRoutes(name) || isOverride(name) || AUTHENTICATES.test(name)) return false;
   return !secrets.some(({ placement }) => touchesHeader(placement, name));
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Binding } from '../../core-lite/network/policy.ts';
 import { foldName, type RequestHead } from '../http1/head.ts';
+import { isOverride } from '../overrides.ts';
 import { decodeParameter, namesParameter, wantSamePlace } from '../places.ts';
 
 /** A secret as far as it is chosen by. */
@@ -41,7 +42,7 @@ export function chooseSecrets<S extends Ruled>(
 /** Whether an origin could read another path or method than the rules do. */
 export function isAmbiguous({ target, headers }: Judged): boolean {
   if (target.includes('#') || isAmbiguousPath(pathOf(target))) return true;
-  if (headers.some(({ name }) => OVERRIDES.has(foldName(name)))) return true;
+  if (headers.some(({ name }) => isOverride(foldName(name)))) return true;
   const query = target.slice(pathOf(target).length + 1);
   return query.split(/[&;]/).some((parameter) => namesParameter(parameter.split('=', 1)[0] ?? '', '_method'));
 }
@@ -92,11 +93,3 @@ const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 const NEEDLESS_ESCAPE = /%(?:2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aAeE])/;
 /** Encoded dot, slash, backslash or semicolon; `\`; `;`; `//`; a segment of dots and blanks; a control character. */
 const AMBIGUOUS = /%2e|%2f|%5c|%3b|[\\;]|\/\/|(?:^|\/)[. ]+(?:\/|$)|[^ -~\u0080-\uffff]/i;
-/** Headers by which frameworks take another method or path than the request line's (folded). */
-const OVERRIDES: ReadonlySet<string> = new Set([
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'x-original-url',
-  'x-rewrite-url',
-]);

@@ -154,7 +154,7 @@ describe('the protocol', () => {
 });
 
 describe('bodies', () => {
-  it('pass both ways with trailers, those that authenticate left out', async () => {
+  it('pass both ways with trailers, those that authenticate or override left out', async () => {
     let trailers: readonly string[] = [];
     origin.serve(({ stream }) => {
       stream.on('trailers', (_headers, _flags, raw) => {
@@ -170,7 +170,12 @@ describe('bodies', () => {
       endStream: false,
     });
     stream.on('wantTrailers', () =>
-      stream.sendTrailers({ 'x-sum': '1', authorization: 'evil', cookie: 'evil' }),
+      stream.sendTrailers({
+        'x-sum': '1',
+        authorization: 'evil',
+        cookie: 'evil',
+        'x-http-method-override': 'DELETE',
+      }),
     );
     const answer = readStream(stream);
     stream.write('one ');

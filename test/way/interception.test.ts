@@ -282,10 +282,10 @@ describe('what does not go on', () => {
     );
   });
 
-  it('trailers that authenticate', async () => {
+  it('trailers that authenticate or override', async () => {
     const client = await enter();
     client.send(
-      `POST /x HTTP/1.1\r\nHost: ${target}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nAuthorization: evil\r\nCookie: evil\r\nX_Api_Key: evil\r\nX-Sum: 1\r\n\r\n`,
+      `POST /x HTTP/1.1\r\nHost: ${target}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nAuthorization: evil\r\nCookie: evil\r\nX_Api_Key: evil\r\nX-HTTP-Method-Override: DELETE\r\nX_Original_URL: /admin\r\nX-Sum: 1\r\n\r\n`,
     );
     const peer = await origin.next();
     await headAt(peer);
