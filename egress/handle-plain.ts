@@ -13,6 +13,8 @@ import type { Connection, Stop } from './connection.ts';
 import { decidePlain } from './decide/connect.ts';
 import type { Gate } from './gate.ts';
 import { recordExchange } from './grant.ts';
+import { framesOrRoutes } from './http1/connection-headers.ts';
+import { foldName, type HeaderLine } from './http1/head.ts';
 import { asksWebSocket } from './http1/upgrade.ts';
 import { writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
@@ -95,7 +97,7 @@ class Plain {
       head,
       framing,
       ...written,
-      keepTrailer: () => true,
+      keepTrailer: ({ name }: HeaderLine) => !framesOrRoutes(foldName(name)),
       webSocket: asksWebSocket(head),
       scrubber: new Scrubber([]),
     };

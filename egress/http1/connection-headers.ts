@@ -11,9 +11,13 @@ export function dropConnectionHeaders(headers: readonly HeaderLine[]): readonly 
   return headers.filter(({ name }) => !dropped.has(foldName(name)));
 }
 
-/** Whether a trailer of this name would frame or route a message for a reader that merges trailers into headers. */
+/**
+ * Whether a trailer of this name would frame or route a message, or speak to a proxy, for a reader that merges trailers
+ * into headers.
+ * @param name folded
+ */
 export function framesOrRoutes(name: string): boolean {
-  return CONNECTION_HEADERS.has(name) || MESSAGE_HEADERS.has(name);
+  return CONNECTION_HEADERS.has(name) || MESSAGE_HEADERS.has(name) || name.startsWith('proxy-');
 }
 
 /** RFC 9110 7.6.1, and what proxies were sent by mistake. */

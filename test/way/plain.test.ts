@@ -177,6 +177,21 @@ describe('a plain request', () => {
     expect(await client.text(body.length)).toBe(body);
   });
 
+  it('leaves out trailers that frame, route or speak to a proxy', async () => {
+    const client = await enter();
+    client.send(ask(`http://${host}/up`, 'Transfer-Encoding: chunked\r\n', 'POST'));
+    const peer = await accept();
+    await headAt(peer);
+    client.send(
+      '0\r\nProxy-Authorization: Bearer T\r\nProxy_Any: 1\r\nTransfer-Encoding: chunked\r\nHost: other\r\n' +
+        'Content.Length: 5\r\nX-Sum: 1\r\n\r\n',
+    );
+    const body = '0\r\nX-Sum: 1\r\n\r\n';
+    expect(await peer.text(body.length)).toBe(body);
+    peer.send(OK);
+    expect((await client.answer()).status).toBe(200);
+  });
+
   it.each([
     ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n'],
     ['GET', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n'],
