@@ -3,6 +3,7 @@
  * could cut at different places is refused (request smuggling).
  */
 import { foldName, type HeaderLine, headerValues, type RequestHead, type ResponseHead } from './head.ts';
+import { asksWebSocket } from './upgrade.ts';
 
 export type Framing =
   | { readonly kind: 'none' }
@@ -15,6 +16,8 @@ export type Framing =
 export function requestFraming(head: RequestHead): Framing | null {
   if (head.headers.some(({ name }) => FRAMING.has(foldName(name)) && !FRAMING.has(name))) return null;
   const declared = declaredFraming(head.headers, head.minor);
+  // Once it has switched, nobody could say where such a body ends and the WebSocket begins.
+  if (asksWebSocket(head) && declared && !isEmpty(declared)) return null;
   return declared === undefined ? NONE : declared;
 }
 
@@ -28,6 +31,10 @@ export function responseFraming(head: ResponseHead, method: string): Framing | n
   // RFC 9112 6.3: these have no content, whatever they declare.
   if (method === 'HEAD' || head.status < 200 || head.status === 204 || head.status === 304) return NONE;
   return declared ?? { kind: 'until_close' };
+}
+
+function isEmpty(framing: Framing): boolean {
+  return framing.kind === 'none' || (framing.kind === 'length' && framing.bytes === 0);
 }
 
 /** `undefined` where nothing is declared, `null` where it is ambiguous. */

@@ -139,6 +139,17 @@ describe('an upgrade', () => {
     expect(await client.answer()).toMatchObject({ status: 502 });
   });
 
+  it.each(['Transfer-Encoding: chunked\r\n', 'Content-Length: 10\r\n'])(
+    'that owes a body is refused: %j',
+    async (line) => {
+      const client = await enter();
+      client.send(upgrade(line));
+      const answer = await client.answer();
+      expect([answer.status, answer.headers.get('sallyport-reason')]).toEqual([400, 'request_malformed']);
+      expect(await client.ending()).toBe('end');
+    },
+  );
+
   it('answered by a switch to something else is a 502', async () => {
     const client = await enter();
     client.send(upgrade());

@@ -63,6 +63,24 @@ describe('requests', () => {
   });
 });
 
+describe('an upgrade to a WebSocket', () => {
+  const ofUpgrade = (lines: string, upgrade = 'websocket') => {
+    const text = `GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\n${lines}\r\n\r\n`;
+    const head = parseRequestHead(Buffer.from(text, 'latin1'));
+    return head && requestFraming(head);
+  };
+
+  it.each(['Transfer-Encoding: chunked', 'Content-Length: 10'])('with %s is refused', (line) => {
+    expect(ofUpgrade(line)).toBeNull();
+    expect(ofUpgrade(line, 'h2c')).not.toBeNull();
+  });
+
+  it('may say that it has no body', () => {
+    expect(ofUpgrade('Content-Length: 0')).toEqual({ kind: 'length', bytes: 0 });
+    expect(ofUpgrade('X: y')).toEqual({ kind: 'none' });
+  });
+});
+
 describe('responses', () => {
   it.each([
     ['X: y', 200, 'GET', { kind: 'until_close' }],
