@@ -144,7 +144,7 @@ class Interception {
       if (bytes === 'end') return 'client_closed';
       if (bytes === 'broken') return 'client_reset';
       const at = this.#gate.now();
-      const head = bytes === 'too_large' ? null : parseRequestHead(bytes);
+      const head = bytes === 'no_head' ? null : parseRequestHead(bytes);
       const framing = head && requestFraming(head);
       if (!head || !framing) {
         this.#exchanges += 1;

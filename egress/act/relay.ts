@@ -101,7 +101,7 @@ class Exchange {
     const bytes = await this.#origin.reader.head(MAX_HEAD_BYTES);
     if (bytes === 'end' || bytes === 'broken')
       return this.#failed(this.#malformed ? 'malformed' : 'unanswered');
-    if (bytes === 'too_large') return this.#failed('invalid');
+    if (bytes === 'no_head') return this.#failed('invalid');
     this.#bytesDown += bytes.length;
     const head = parseResponseHead(bytes);
     if (!head) return this.#failed('invalid');

@@ -3,7 +3,7 @@
  * side that does not read stops the other side's sender.
  */
 import type { Duplex } from 'node:stream';
-import { findHeadEnd } from './head.ts';
+import { HeadGatherer } from './head-gatherer.ts';
 
 /** `end`: the peer has finished cleanly. `broken`: the connection is gone. */
 export type NoBytes = 'end' | 'broken';
@@ -77,21 +77,17 @@ export class ByteReader {
     this.#socket.resume();
   }
 
-  /** A whole head with its empty line, or `too_large`. Empty lines before a request are skipped (RFC 9112 2.2). */
-  async head(maxBytes: number): Promise<Buffer | NoBytes | 'too_large'> {
-    let bytes: Buffer = Buffer.alloc(0);
-    let searched = 0;
+  /** A whole head with its empty line; `no_head` where it can be none. */
+  async head(maxBytes: number): Promise<Buffer | NoBytes | 'no_head'> {
+    const gatherer = new HeadGatherer(maxBytes);
     for (;;) {
       const chunk = await this.next();
-      if (typeof chunk === 'string') return bytes.length === 0 ? chunk : 'broken';
-      bytes = skipEmptyLine(bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]));
-      const end = findHeadEnd(bytes, searched);
-      if (end > maxBytes || (end < 0 && bytes.length > maxBytes)) return 'too_large';
-      if (end >= 0) {
-        this.unread(bytes.subarray(end));
-        return bytes.subarray(0, end);
-      }
-      searched = bytes.length;
+      if (typeof chunk === 'string') return gatherer.begun ? 'broken' : chunk;
+      const gathered = gatherer.push(chunk);
+      if (gathered === 'no_head') return gathered;
+      if (gathered === 'more') continue;
+      this.unread(gathered.rest);
+      return gathered.head;
     }
   }
 
@@ -118,8 +114,4 @@ export class ByteReader {
       this.#socket.resume();
     });
   }
-}
-
-function skipEmptyLine(bytes: Buffer): Buffer {
-  return bytes[0] === 0x0d && bytes[1] === 0x0a ? bytes.subarray(2) : bytes;
 }

@@ -3,7 +3,8 @@
  * control characters, bounded trailers. Everything but the trailers is passed on as it came.
  */
 import type { BodyReader, BodyStep } from './body-reader.ts';
-import { type HeaderLine, parseHeaderLines } from './head.ts';
+import { GrowingBuffer } from './growing-buffer.ts';
+import { findHeadEnd, type HeaderLine, parseHeaderLines } from './head.ts';
 
 type State = 'size' | 'extension' | 'size_lf' | 'data' | 'data_cr' | 'data_lf' | 'trailers' | 'done';
 
@@ -19,7 +20,7 @@ export class ChunkedReader implements BodyReader {
   /** Bytes of the current chunk that are still to come. */
   #left = 0;
   /** The trailer section so far, with the CRLF that ends the last chunk's line. */
-  #trailers: Buffer = Buffer.alloc(0);
+  readonly #trailers = new GrowingBuffer();
 
   constructor(passTrailer: PassTrailer) {
     this.#passTrailer = passTrailer;
@@ -103,14 +104,15 @@ export class ChunkedReader implements BodyReader {
 
   #readTrailers(input: Buffer, at: number, body: Pick<BodyStep, 'forward' | 'data'>): BodyStep | null {
     const before = this.#trailers.length;
-    const section = Buffer.concat([this.#trailers, input.subarray(at)]);
-    const end = section.subarray(0, 2).equals(CRLF) ? 2 : endOfLines(section);
+    this.#trailers.push(input.subarray(at));
+    const section = this.#trailers.bytes;
+    const end = section.subarray(0, 2).equals(CRLF) ? 2 : findHeadEnd(section, before);
     if (end < 0) {
-      this.#trailers = section;
       return section.length > MAX_TRAILER_BYTES ? null : { ...body, used: input.length, done: false };
     }
     const trailers = this.#filterTrailers(section.subarray(0, end));
     if (!trailers) return null;
+    this.#trailers.clear();
     this.#state = 'done';
     return { ...body, forward: [...body.forward, trailers], used: at + end - before, done: true };
   }
@@ -122,11 +124,6 @@ export class ChunkedReader implements BodyReader {
     const kept = lines.flatMap((line) => this.#passTrailer(line) ?? []).map(({ raw }) => `${raw}\r\n`);
     return Buffer.from(`${kept.join('')}\r\n`, 'latin1');
   }
-}
-
-function endOfLines(section: Buffer): number {
-  const at = section.indexOf('\r\n\r\n', 0, 'latin1');
-  return at < 0 ? -1 : at + 4;
 }
 
 function hexDigit(byte: number): number {

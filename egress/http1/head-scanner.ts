@@ -3,6 +3,7 @@
  * head any more: nobody waits ten seconds to be told that TLS, noise or bare line feeds are no HTTP. What stands in
  * the lines is read by `parseRequestHead`.
  */
+import { GrowingBuffer } from './growing-buffer.ts';
 
 export type Scan =
   | 'more'
@@ -11,9 +12,7 @@ export type Scan =
   | { readonly head: Buffer; readonly rest: Buffer };
 
 export class HeadScanner {
-  /** Longer than what it holds, so that a head which comes byte by byte is not copied for each of them. */
-  #held: Buffer = EMPTY;
-  #length = 0;
+  readonly #came = new GrowingBuffer();
   #searched = 0;
   #lineStart = 0;
   #lines = 0;
@@ -21,36 +20,19 @@ export class HeadScanner {
 
   /** Whether a head has begun. */
   get begun(): boolean {
-    return this.#length > 0;
+    return this.#came.length > 0;
   }
 
   /** Takes the next bytes. After anything but `more` it begins anew. */
   push(chunk: Buffer): Scan {
-    this.#take(chunk);
+    this.#came.push(chunk);
     const scan = this.#scan();
     if (scan !== 'more') this.#reset();
     return scan;
   }
 
-  #take(chunk: Buffer): void {
-    const length = this.#length + chunk.length;
-    // Most heads come in one piece, which is not copied.
-    if (this.#length === 0) this.#held = chunk;
-    else {
-      if (length > this.#held.length) this.#grow(length);
-      chunk.copy(this.#held, this.#length);
-    }
-    this.#length = length;
-  }
-
-  #grow(length: number): void {
-    const grown = Buffer.allocUnsafeSlow(Math.max(length * 2, FIRST_BYTES));
-    this.#held.copy(grown, 0, 0, this.#length);
-    this.#held = grown;
-  }
-
   #scan(): Scan {
-    const bytes = this.#held.subarray(0, this.#length);
+    const { bytes } = this.#came;
     while (this.#searched < bytes.length) {
       if (this.#lines === 0 && !mayBegin(bytes[this.#lineStart])) return 'malformed';
       const lf = bytes.indexOf(LF, this.#searched);
@@ -82,8 +64,7 @@ export class HeadScanner {
   }
 
   #reset(): void {
-    this.#held = EMPTY;
-    this.#length = 0;
+    this.#came.clear();
     this.#searched = 0;
     this.#lineStart = 0;
     this.#lines = 0;
@@ -99,7 +80,6 @@ function mayBegin(byte: number | undefined): boolean {
 const EMPTY = Buffer.alloc(0);
 const LF = 0x0a;
 const CR = 0x0d;
-const FIRST_BYTES = 1024;
 /** The issue's figures: header blocks to 64 KiB; 200 lines behind the first. */
 const MAX_HEAD_BYTES = 64 * 1024;
 const MAX_LINES = 201;

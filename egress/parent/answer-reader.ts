@@ -3,6 +3,7 @@
  * socket, and is read by whoever gets it next. Bounded by the caller's counts; ended by the caller's signal.
  */
 import type { Socket } from 'node:net';
+import { GrowingBuffer } from '../http1/growing-buffer.ts';
 import { findHeadEnd } from '../http1/head.ts';
 
 /** `closed`: the parent broke off or ended, or the signal was aborted. */
@@ -35,12 +36,13 @@ export class AnswerReader {
 
   /** A head with its empty line; what is behind it goes back into the socket. */
   async head(maxBytes: number): Promise<Buffer | NoAnswer> {
-    let bytes: Buffer = Buffer.alloc(0);
+    const came = new GrowingBuffer();
     for (;;) {
       const chunk: Buffer | null = this.#socket.read();
       if (chunk) {
-        const searched = bytes.length;
-        bytes = Buffer.concat([bytes, chunk]);
+        const searched = came.length;
+        came.push(chunk);
+        const { bytes } = came;
         const end = findHeadEnd(bytes, searched);
         if (end > maxBytes || (end < 0 && bytes.length > maxBytes)) return 'too_large';
         if (end >= 0) return this.#cut(bytes, end);

@@ -20,7 +20,8 @@ afterAll(async () => {
   await origin?.close();
 });
 
-const enter = async () => new Peer(await inside.enter('e', target, { ALPNProtocols: ['http/1.1'] }));
+const enter = async (environment = 'e') =>
+  new Peer(await inside.enter(environment, target, { ALPNProtocols: ['http/1.1'] }));
 const PIECE = Buffer.alloc(16 * 1024, 'x');
 
 /** Sends on for as long as the other side takes it, at most 4 MiB. */
@@ -60,6 +61,26 @@ describe('a client that goes on sending', () => {
     peer.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi');
     await sendOn(client);
     expect((await client.answer()).body).toBe('hi');
+    expect(await client.ending()).toBe('end');
+  });
+});
+
+describe('empty lines before a request', () => {
+  it('are overlooked where it is one', async () => {
+    // No connection is kept for it yet, and those of the tests before are not its own.
+    await inside.bind('f', [target]);
+    origin.forget();
+    const client = await enter('f');
+    client.send(`\r\nGET /a HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+    const peer = await origin.next();
+    expect((await peer.answer()).text).toMatch(/^GET \/a /);
+    peer.close();
+  });
+
+  it('are no request where they are more', async () => {
+    const client = await enter();
+    client.send('\r\n\r\n');
+    expect((await client.answer()).headers.get('sallyport-reason')).toBe('request_malformed');
     expect(await client.ending()).toBe('end');
   });
 });

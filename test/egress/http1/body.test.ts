@@ -1,5 +1,5 @@
 /** Bodies as scripts: bytes in, what goes on and what is left out; cut at every place. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { makeBodyReader } from '../../../egress/http1/body.ts';
 import type { Framing } from '../../../egress/http1/framing.ts';
 import type { HeaderLine } from '../../../egress/http1/head.ts';
@@ -69,6 +69,17 @@ describe('chunked', () => {
       rest: 'NEXT',
       done: true,
     });
+  });
+
+  it('copies nothing for each byte of trailers that come byte by byte', () => {
+    const concat = vi.spyOn(Buffer, 'concat');
+    const reader = makeBodyReader(chunked, (line) => line);
+    for (const byte of Buffer.from(`0\r\nX: ${'y'.repeat(8_000)}`)) reader.read(Buffer.of(byte));
+    expect(concat).not.toHaveBeenCalled();
+    concat.mockRestore();
+    const end = reader.read(Buffer.from('\r\n\r\nNEXT'));
+    expect(end).toMatchObject({ done: true, used: 4 });
+    expect(String(end?.forward[0])).toBe(`X: ${'y'.repeat(8_000)}\r\n\r\n`);
   });
 
   it.each([
