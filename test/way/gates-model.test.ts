@@ -87,6 +87,7 @@ describe('a call and its answer', () => {
         'api-key': 'EVIL',
         'x-goog-api-key': 'EVIL',
         X_Api_Key: 'EVIL',
+        'x.api.key': 'EVIL',
         'x-fwd': `Bearer ${run.token}`,
       },
       body: '{"model":"team/gpt"}',
