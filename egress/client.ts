@@ -8,7 +8,7 @@ import { hangUp, refuse } from './act/refuse.ts';
 import type { Refused } from './admit.ts';
 import type { Arrival } from './gate.ts';
 import type { Answered, PlainArrival } from './handle-plain.ts';
-import { ByteReader } from './http1/byte-reader.ts';
+import { ByteReader, HEAD_LIMIT_MS } from './http1/byte-reader.ts';
 import { parseRequestHead, type RequestHead } from './http1/head.ts';
 import { HeadScanner } from './http1/head-scanner.ts';
 import { readConnect } from './read-connect.ts';
@@ -58,7 +58,7 @@ export class Client {
     if (this.waits) this.#socket.resume();
   }
 
-  /** Lets go whoever has owed a head for too long. */
+  /** Lets go whoever has owed a head for too long: a client that drips one must not hold its place. */
   expire(nowMs: number): void {
     if (this.#owesSince === null) return;
     const silentMs = nowMs - this.#owesSince;
@@ -161,7 +161,5 @@ export class Client {
 }
 
 const MAX_ATTEMPTS = 4;
-/** The figure for a head, from when it is owed: a client that drips one must not hold its place. */
-const HEAD_LIMIT_MS = 10_000;
 /** How long a client that was served may keep its connection without asking; less than origins are kept by most clients. */
 const REST_LIMIT_MS = 60_000;

@@ -19,7 +19,7 @@ import {
   reasonOfAnswer,
   recordExchange,
 } from './grant.ts';
-import { ByteReader } from './http1/byte-reader.ts';
+import { ByteReader, HEAD_LIMIT_MS, MAX_HEAD_BYTES } from './http1/byte-reader.ts';
 import { type Framing, requestFraming } from './http1/framing.ts';
 import { type HeaderLine, parseRequestHead, type RequestHead } from './http1/head.ts';
 import { originHeaders } from './http1/origin-headers.ts';
@@ -140,7 +140,7 @@ class Interception {
 
   async #serveAll(): Promise<EndReason> {
     for (;;) {
-      const bytes = await this.#client.reader.head(MAX_HEAD_BYTES);
+      const bytes = await this.#client.reader.head(MAX_HEAD_BYTES, HEAD_LIMIT_MS);
       if (bytes === 'end') return 'client_closed';
       if (bytes === 'broken') return 'client_reset';
       const at = this.#gate.now();
@@ -294,7 +294,6 @@ function isHarmless({ head, framing }: Asked): boolean {
 
 /** A head that cannot be read names nothing. */
 const UNREAD = { method: '', target: '' };
-const MAX_HEAD_BYTES = 64 * 1024;
 const LINGER_MS = 1_000;
 /** A client that asked for a connection mostly asks for something at once. */
 const FIRST_REQUEST_MS = 250;

@@ -6,7 +6,7 @@
 import type { Allow } from '../../core-lite/decision.ts';
 import { makeBodyReader } from '../http1/body.ts';
 import type { BodyReader, BodyStep } from '../http1/body-reader.ts';
-import type { NoBytes } from '../http1/byte-reader.ts';
+import { MAX_HEAD_BYTES, type NoBytes } from '../http1/byte-reader.ts';
 import { dropConnectionHeaders } from '../http1/connection-headers.ts';
 import { type Framing, responseFraming } from '../http1/framing.ts';
 import { type HeaderLine, headerValues, parseResponseHead, type ResponseHead } from '../http1/head.ts';
@@ -98,7 +98,7 @@ class Exchange {
   }
 
   async #nextHead(): Promise<ResponseHead | Unanswered> {
-    const bytes = await this.#origin.reader.head(MAX_HEAD_BYTES);
+    const bytes = await this.#origin.reader.head(MAX_HEAD_BYTES, null);
     if (bytes === 'end' || bytes === 'broken')
       return this.#failed(this.#malformed ? 'malformed' : 'unanswered');
     if (bytes === 'no_head') return this.#failed('invalid');
@@ -251,6 +251,5 @@ function keepsAlive(minor: number, headers: readonly HeaderLine[]): boolean {
 }
 
 const FRAMING = new Set(['transfer-encoding', 'trailer']);
-const MAX_HEAD_BYTES = 64 * 1024;
 /** More than any server sends; a flood of them is no answer. */
 const MAX_INFORMATIONAL = 32;

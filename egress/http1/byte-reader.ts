@@ -5,6 +5,10 @@
 import type { Duplex } from 'node:stream';
 import { HeadGatherer } from './head-gatherer.ts';
 
+/** The issue's figures for a head. */
+export const MAX_HEAD_BYTES = 64 * 1024;
+export const HEAD_LIMIT_MS = 10_000;
+
 /** `end`: the peer has finished cleanly. `broken`: the connection is gone. */
 export type NoBytes = 'end' | 'broken';
 
@@ -15,6 +19,7 @@ export class ByteReader {
   #ended: NoBytes | null = null;
   #wake: (() => void) | null = null;
   #discarding = false;
+  #late = false;
 
   readonly #onData = (chunk: Buffer): void => this.#take(chunk);
   readonly #onEnd = (): void => this.#finish('end');
@@ -77,17 +82,28 @@ export class ByteReader {
     this.#socket.resume();
   }
 
-  /** A whole head with its empty line; `no_head` where it can be none. */
-  async head(maxBytes: number): Promise<Buffer | NoBytes | 'no_head'> {
+  /**
+   * A whole head with its empty line; `no_head` where it can be none, or comes too late.
+   * @param limitMs from its first byte; `null` for a side that is bounded otherwise
+   */
+  async head(maxBytes: number, limitMs: number | null): Promise<Buffer | NoBytes | 'no_head'> {
     const gatherer = new HeadGatherer(maxBytes);
-    for (;;) {
-      const chunk = await this.next();
-      if (typeof chunk === 'string') return gatherer.begun ? 'broken' : chunk;
-      const gathered = gatherer.push(chunk);
-      if (gathered === 'no_head') return gathered;
-      if (gathered === 'more') continue;
-      this.unread(gathered.rest);
-      return gathered.head;
+    let limit: NodeJS.Timeout | undefined;
+    try {
+      for (;;) {
+        const chunk = await this.next();
+        if (typeof chunk === 'string') return this.#late ? 'no_head' : gatherer.begun ? 'broken' : chunk;
+        const gathered = gatherer.push(chunk);
+        if (gathered === 'no_head') return gathered;
+        if (gathered !== 'more') {
+          this.unread(gathered.rest);
+          return gathered.head;
+        }
+        // Most heads come in one piece, and need no timer.
+        if (limitMs !== null && gatherer.begun) limit ??= setTimeout(() => this.#giveUp(), limitMs);
+      }
+    } finally {
+      clearTimeout(limit);
     }
   }
 
@@ -97,6 +113,12 @@ export class ByteReader {
     this.#heldBytes += chunk.length;
     if (!this.#wake) this.#socket.pause();
     this.#wake?.();
+  }
+
+  /** Nobody reads on behind half a head. */
+  #giveUp(): void {
+    this.#late = true;
+    this.#finish('broken');
   }
 
   #finish(how: NoBytes): void {

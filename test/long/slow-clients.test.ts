@@ -73,6 +73,17 @@ describe('a client', () => {
     await expect.poll(async () => (await stand.inside.gate.rows())[0]?.end?.reason).toBe('client_tls');
   });
 
+  it('in an interception sends half a head, drop by drop', async () => {
+    const client = await stand.way('an interception').enter();
+    const startedAt = Date.now();
+    client.send('GET / HTTP/1.1\r\nX: ');
+    const dripping = setInterval(() => client.send('y'), 500);
+    const answer = await client.answer(20_000).finally(() => clearInterval(dripping));
+    expect(answer.headers.get('sallyport-reason')).toBe('request_malformed');
+    expect(Date.now() - startedAt).toBeGreaterThan(8_000);
+    expect(await client.ending()).toBe('end');
+  });
+
   it('of the proxy in TLS says nothing, or no whole head', async () => {
     const port = stand.inside.gate.egress.tlsAddress?.port ?? 0;
     const startedAt = Date.now();

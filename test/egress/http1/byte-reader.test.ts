@@ -7,6 +7,7 @@ const HEAD = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n';
 const MAX_BYTES = 64 * 1024;
 
 afterEach(() => {
+  vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
@@ -22,7 +23,7 @@ function start() {
 /** The head of a stream that gets `text` in pieces and ends behind it. */
 async function headOf(text: string, pieceBytes: number) {
   const { socket, reader } = start();
-  const head = reader.head(MAX_BYTES);
+  const head = reader.head(MAX_BYTES, null);
   for (let at = 0; at < text.length; at += pieceBytes) {
     socket.write(Buffer.from(text.slice(at, at + pieceBytes), 'latin1'));
     await turn();
@@ -59,7 +60,7 @@ describe('the size of a head', () => {
     const concat = vi.spyOn(Buffer, 'concat');
     const search = vi.spyOn(Buffer.prototype, 'indexOf');
     const { socket, reader } = start();
-    const head = reader.head(MAX_BYTES);
+    const head = reader.head(MAX_BYTES, null);
     for (let i = 0; i < 3_000; i += 1) {
       socket.write('a');
       await turn();
@@ -75,7 +76,53 @@ describe('the size of a head', () => {
 it('what comes behind a head is read next', async () => {
   const { socket, reader } = start();
   socket.write(`${HEAD}${HEAD}rest`);
-  expect(String(await reader.head(MAX_BYTES))).toBe(HEAD);
-  expect(String(await reader.head(MAX_BYTES))).toBe(HEAD);
+  expect(String(await reader.head(MAX_BYTES, null))).toBe(HEAD);
+  expect(String(await reader.head(MAX_BYTES, null))).toBe(HEAD);
   expect(String(await reader.next())).toBe('rest');
+});
+
+describe('the time of a head', () => {
+  it('begins with its first byte, and is not prolonged by the next ones', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { socket, reader } = start();
+    const head = reader.head(MAX_BYTES, 10_000);
+    vi.advanceTimersByTime(60_000);
+    for (const byte of ['\r\n', 'G', 'E', 'T']) {
+      socket.write(byte);
+      await turn();
+      vi.advanceTimersByTime(byte === 'T' ? 4_000 : 3_000);
+    }
+    expect(await head).toBe('no_head');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is not counted while none has begun, nor once it is whole', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { socket, reader } = start();
+    for (const rest of [HEAD.slice(1), HEAD.slice(1)]) {
+      const head = reader.head(MAX_BYTES, 10_000);
+      socket.write('G');
+      await turn();
+      expect(vi.getTimerCount()).toBe(1);
+      vi.advanceTimersByTime(9_999);
+      socket.write(rest);
+      expect(String(await head)).toBe(HEAD);
+      expect(vi.getTimerCount()).toBe(0);
+    }
+    const whole = reader.head(MAX_BYTES, 10_000);
+    socket.write(HEAD);
+    expect(String(await whole)).toBe(HEAD);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('ends with the stream', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { socket, reader } = start();
+    const head = reader.head(MAX_BYTES, 10_000);
+    socket.write('G');
+    await turn();
+    socket.end();
+    expect(await head).toBe('broken');
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });
