@@ -193,14 +193,14 @@ class Exchange {
     while (!body.done) {
       const chunk = await this.#nextOfAnswer(scrubbed);
       if (typeof chunk === 'string') {
-        return (await this.#pass(scrubbed.letGo())) && framing.kind === 'until_close' && chunk === 'end';
+        return (await this.#pass(scrubbed.end())) && framing.kind === 'until_close' && chunk === 'end';
       }
       const step = body.read(chunk);
       if (!step) return false;
       if (step.used < chunk.length) reader.unread(chunk.subarray(step.used));
       if (!(await this.#passStep(step, bare, scrubbed))) return false;
     }
-    return this.#pass(scrubbed.letGo());
+    return this.#pass(scrubbed.end());
   }
 
   async #passStep(step: BodyStep, bare: boolean, scrubbed: BodyScrubber): Promise<boolean> {

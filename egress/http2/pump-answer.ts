@@ -4,7 +4,7 @@
  */
 import type { Http2Stream } from 'node:http2';
 import type { BodyScrubber } from '../scrub/body-scrubber.ts';
-import { PAUSE_MS } from '../scrub/pause.ts';
+import { Pause } from '../scrub/pause.ts';
 import type { Ending } from './ending.ts';
 
 export interface AnswerBody {
@@ -21,7 +21,7 @@ export interface AnswerBody {
 export function pumpAnswer(body: AnswerBody): Promise<void> {
   const { from, to, ending, scrubbed } = body;
   let cut = false;
-  let pause: NodeJS.Timeout | undefined;
+  const pause = new Pause();
   /** What is being looked at. The origin's stream may end and close meanwhile, though it is paused. */
   let looking: Promise<void> | null = null;
   const pass = (parts: readonly Buffer[] | 'cut') => {
@@ -29,16 +29,19 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
     cut = parts === 'cut';
     if (parts === 'cut') body.onCut();
     // What still comes after a cut is dropped: unread, it would keep the stream open.
-    if (parts === 'cut' || write(to, parts)) {
-      if (from.isPaused()) from.resume();
-    } else {
+    if (parts === 'cut' || write(to, parts)) next();
+    else {
       from.pause();
-      to.once('drain', () => from.resume());
+      to.once('drain', next);
     }
-    if (scrubbed.mayLetGo) pause = setTimeout(() => write(to, scrubbed.letGo()), PAUSE_MS);
+  };
+  const next = () => {
+    if (from.isPaused()) from.resume();
+    // Not while the client is slow: that is no pause of the origin's.
+    if (!cut && scrubbed.mayLetGo) pause.start(() => write(to, scrubbed.letGo()));
   };
   from.on('data', (chunk: Buffer) => {
-    clearTimeout(pause);
+    pause.stop();
     if (cut) return;
     body.onBytes(chunk.length);
     const parts = scrubbed.push(chunk, [0, chunk.length]);
@@ -48,9 +51,9 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
     } else pass(parts);
   });
   const end = () => {
-    clearTimeout(pause);
+    pause.stop();
     if (cut) return;
-    write(to, scrubbed.letGo());
+    write(to, scrubbed.end());
     if (ending.whole && isOpen(to)) to.end();
   };
   from.once('end', () => {
@@ -60,7 +63,9 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
   return new Promise((resolve) => {
     from.once('close', () => {
       void Promise.resolve(looking).then(() => {
-        clearTimeout(pause);
+        pause.stop();
+        // It may have broken off before its end.
+        if (!cut) write(to, scrubbed.end());
         scrubbed.close();
         resolve();
       });

@@ -7,10 +7,7 @@ export interface Tally {
 }
 
 export interface BodyScrubber {
-  /**
-   * Whether something is held that may go out if the origin pauses: too little of a secret to be of use, and most often
-   * no secret at all. What is held otherwise waits for more, or for the end.
-   */
+  /** Whether something is held that goes out if the origin pauses. */
   readonly mayLetGo: boolean;
   /**
    * @param bytes of the body, in order, with what frames it
@@ -18,8 +15,10 @@ export interface BodyScrubber {
    * @returns what may go on now; `cut` where nothing more may, because a secret is in it that cannot be masked
    */
   push(bytes: Buffer, data: readonly number[]): readonly Buffer[] | Promise<readonly Buffer[] | 'cut'>;
-  /** @returns what was held, at a pause or at the end; what follows is still looked at */
+  /** The origin pauses. @returns what goes out then; what follows is still looked at */
   letGo(): readonly Buffer[];
+  /** Nothing more comes. @returns all that was held */
+  end(): readonly Buffer[];
   close(): void;
 }
 
@@ -28,5 +27,6 @@ export const UNTOUCHED: BodyScrubber = {
   mayLetGo: false,
   push: (bytes) => [bytes],
   letGo: () => [],
+  end: () => [],
   close: () => {},
 };

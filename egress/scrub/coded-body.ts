@@ -1,6 +1,6 @@
 /**
  * Looks for the forms of secrets in a compressed text body: a copy is decoded as it streams, and the bytes go on as they
- * came once what they decode to is clean. In compressed bytes nothing can be masked, so a form in them cuts the body off.
+ * came once what they decode to is settled. In compressed bytes nothing can be masked, so a form in them cuts the body off.
  * What cannot be decoded within measure passes as plain text does: nobody else can read it either.
  */
 import type { Transform } from 'node:stream';
@@ -13,15 +13,15 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 import type { BodyScrubber, Tally } from './body-scrubber.ts';
-import { Finder } from './finder.ts';
 import type { Forms } from './forms.ts';
+import { Search } from './search.ts';
 import { TextBody } from './text-body.ts';
 
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
 export class CodedBody implements BodyScrubber {
   readonly #coding: Coding;
-  readonly #finder: Finder;
+  readonly #search: Search;
   /** What takes over where the body cannot be decoded. */
   readonly #text: TextBody;
   #decoder: Transform | null = null;
@@ -35,12 +35,12 @@ export class CodedBody implements BodyScrubber {
 
   constructor(coding: Coding, forms: Forms, tally: Tally) {
     this.#coding = coding;
-    this.#finder = new Finder(forms);
+    this.#search = new Search(forms);
     this.#text = new TextBody(forms, tally);
   }
 
   get mayLetGo(): boolean {
-    return this.#failed ? this.#text.mayLetGo : this.#held.length > 0 && this.#finder.depth <= MAX_SHOWN;
+    return this.#failed ? this.#text.mayLetGo : this.#held.length > 0;
   }
 
   async push(bytes: Buffer, data: readonly number[]): Promise<readonly Buffer[] | 'cut'> {
@@ -48,14 +48,18 @@ export class CodedBody implements BodyScrubber {
     await this.#decode(joinData(bytes, data));
     // Closed, it cannot tell any more.
     if (this.#found || this.#closed) return 'cut';
-    this.#held.push({ bytes, data, decodedTo: this.#finder.at });
+    this.#held.push({ bytes, data, decodedTo: this.#search.at });
     this.#heldBytes += bytes.length;
     if (this.#failed) return this.#passHeldAsText();
-    return this.#letGoTo(this.#heldBytes > MAX_HELD_BYTES ? this.#finder.at : this.#finder.earliest);
+    return this.#letGoTo(this.#heldBytes > MAX_HELD_BYTES ? this.#search.at : this.#search.settledTo);
   }
 
   letGo(): readonly Buffer[] {
-    return this.#failed ? this.#text.letGo() : this.#letGoTo(this.#finder.at);
+    return this.#failed ? this.#text.letGo() : this.#letGoTo(this.#search.at);
+  }
+
+  end(): readonly Buffer[] {
+    return this.letGo();
   }
 
   close(): void {
@@ -88,7 +92,7 @@ export class CodedBody implements BodyScrubber {
   #look(text: Buffer): void {
     if (this.#failed || this.#found) return;
     this.#budget -= text.length;
-    this.#found = this.#budget >= 0 && this.#finder.scan(text, 0, text.length).length > 0;
+    this.#found = this.#budget >= 0 && this.#search.scan(text, 0, text.length).length > 0;
     if (this.#budget < 0) this.#fail();
     else if (this.#found) this.#stop();
   }
@@ -146,8 +150,6 @@ function makeDecoder(coding: Coding, first: number): Transform {
 }
 
 const CHUNK_BYTES = 64 * 1024;
-/** As in a text: see there. */
-const MAX_SHOWN = 3;
 const MAX_HELD_BYTES = 1024 * 1024;
 /** Text compresses by less; what decodes to more is a bomb, and is not decoded to its end. */
 const MAX_RATIO = 100;

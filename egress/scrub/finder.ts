@@ -1,7 +1,6 @@
 /**
  * Finds the forms of secrets in bytes that come in pieces, in every spelling and across every border. It follows each
- * beginning of a form byte by byte, and knows at any time where the earliest one that may still be completed began. Its
- * work for a byte is bounded, whatever comes.
+ * beginning of a form byte by byte, and tells nobody how far one has come. Its work for a byte is bounded, whatever comes.
  */
 import type { Forms } from './forms.ts';
 import { END, fits, shortEscape } from './symbols.ts';
@@ -24,20 +23,6 @@ export class Finder {
   /** How many bytes came. */
   get at(): number {
     return this.#at;
-  }
-
-  /** Where the earliest form began that may still be completed, counted in all bytes; where the next byte comes if none. */
-  get earliest(): number {
-    return this.#followed.count > 0 ? (this.#followed.from[0] as number) : this.#at;
-  }
-
-  /** How many symbols of a form have come, of the one that has come furthest. */
-  get depth(): number {
-    let depth = 0;
-    for (let i = 0; i < this.#followed.count; i++) {
-      depth = Math.max(depth, this.#forms.depths[this.#followed.place[i] as number] as number);
-    }
-    return depth;
   }
 
   /** @returns begin and end of each form that was completed, flat, counted in all bytes that came */

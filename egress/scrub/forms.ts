@@ -5,7 +5,14 @@
  */
 import type { Secret } from '../../core-lite/secret.ts';
 import { makeSieve, type Sieve } from './sieve.ts';
-import { END, fits, PLUS_OR_DASH, SLASH_OR_UNDERSCORE, SPACE_OR_PLUS } from './symbols.ts';
+import {
+  END,
+  fits,
+  MAX_SPELLING_BYTES,
+  PLUS_OR_DASH,
+  SLASH_OR_UNDERSCORE,
+  SPACE_OR_PLUS,
+} from './symbols.ts';
 
 export interface Forms {
   /** The symbols of all forms, each form closed by `END`. */
@@ -14,8 +21,8 @@ export interface Forms {
   readonly starts: readonly number[];
   /** By byte: whether a form may begin with it. */
   readonly beginners: Uint8Array;
-  /** How many symbols of its form stand before each symbol. */
-  readonly depths: Uint32Array;
+  /** How many bytes the longest form takes at most, in whatever spelling. */
+  readonly longest: number;
   readonly sieve: Sieve;
 }
 
@@ -34,14 +41,14 @@ export function formsOf(secrets: readonly Secret[]): Forms {
 function makeForms(secrets: readonly Secret[]): Forms {
   const forms = secrets.flatMap((secret) => formsOfOne(Buffer.from(secret.reveal(), 'utf8')));
   const symbols = Uint8Array.from(forms.flatMap((form) => [...form, END]));
-  const depths = Uint32Array.from(forms.flatMap((form) => [...form.map((_, i) => i), form.length]));
+  const longest = Math.max(...forms.map((form) => form.length)) * MAX_SPELLING_BYTES;
   const starts: number[] = [];
   let at = 0;
   for (const form of forms) {
     starts.push(at);
     at += form.length + 1;
   }
-  return { symbols, starts, beginners: beginnersOf(forms), depths, sieve: makeSieve(forms) };
+  return { symbols, starts, beginners: beginnersOf(forms), longest, sieve: makeSieve(forms) };
 }
 
 function formsOfOne(secret: Buffer): number[][] {

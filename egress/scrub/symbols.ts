@@ -8,6 +8,8 @@ export const SPACE_OR_PLUS = 0x80;
 /** The 63rd and the 64th character of base64, in its two alphabets. */
 export const PLUS_OR_DASH = 0x81;
 export const SLASH_OR_UNDERSCORE = 0x82;
+/** As `\u002f` takes. */
+export const MAX_SPELLING_BYTES = 6;
 /** Closes a form. */
 export const END = 0xff;
 

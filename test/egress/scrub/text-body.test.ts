@@ -12,7 +12,7 @@ function scrub(secrets: readonly string[], pieces: readonly Buffer[]) {
   const scrubber = new Scrubber(secrets.map((secret) => new Secret(secret)));
   const body = scrubber.body(TEXT);
   const out = pieces.flatMap((piece) => body.push(Buffer.from(piece), [0, piece.length]) as Buffer[]);
-  return { text: Buffer.concat([...out, ...body.letGo()]).toString('latin1'), masked: scrubber.masked };
+  return { text: Buffer.concat([...out, ...body.end()]).toString('latin1'), masked: scrubber.masked };
 }
 
 const scrubText = (secret: string, text: string) => scrub([secret], [Buffer.from(text, 'latin1')]);
@@ -135,36 +135,66 @@ describe('whatever the secret and the text', () => {
 });
 
 describe('what is held', () => {
-  const open = () => new Scrubber([new Secret('secret-0123456789')]).body(TEXT);
+  const HELD = 'secret-0123456789';
+  /** The base64 forms are the longest: 22 symbols, and each may take 6 bytes. */
+  const LONGEST = 22 * 6;
+  const open = () => new Scrubber([new Secret(HELD)]).body(TEXT);
   const push = (body: ReturnType<typeof open>, text: string, data = [0, text.length]) =>
     Buffer.concat(body.push(Buffer.from(text), data) as Buffer[]).toString();
+  const letGo = (body: ReturnType<typeof open>) => Buffer.concat(body.letGo()).toString();
 
-  it('is only the tail that could begin a form', () => {
+  it.each(['\n', '\r', '\r\n'])('is nothing at the end of a line, %j', (line) => {
     const body = open();
-    expect(push(body, 'data: a\n\n')).toBe('data: a\n\n');
-    expect(push(body, 'data: my secr')).toBe('data: my ');
-    expect(push(body, 'et is out\n\n')).toBe('secret is out\n\n');
-    expect(push(body, 'se')).toBe('');
-    expect(push(body, 'cret-0123456789.')).toBe('*****************.');
+    for (const text of [`data: a${line}`, `data: my secr${line}`, `${HELD.slice(0, -1)}${line}${line}`]) {
+      expect(push(body, text)).toBe(text);
+      expect(body.mayLetGo).toBe(false);
+    }
+    expect(push(body, `${HELD}${line}se`)).toBe(`${'*'.repeat(HELD.length)}${line}`);
+    expect(push(body, `cret-0123456789${line}`)).toBe(`${'*'.repeat(HELD.length)}${line}`);
   });
 
-  it('goes out at a pause while it is short, and what follows is masked all the same', () => {
+  it('is as long as the longest form could still be, and not a byte less or more', () => {
     const body = open();
-    expect(push(body, 'so far: sec')).toBe('so far: ');
+    expect(push(body, 'x'.repeat(LONGEST - 1))).toBe('');
+    expect(push(body, 'y')).toBe('x');
+    expect(push(body, 'z'.repeat(1000)).length).toBe(1000);
+    expect(letGo(body).length).toBe(LONGEST - 1);
+  });
+
+  it('is the same whatever the text is, and so says nothing of a secret', () => {
+    const guess = fc.oneof(
+      fc.nat({ max: HELD.length - 1 }).map((length) => HELD.slice(0, length)),
+      fc.string({ maxLength: 40 }),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(guess, fc.boolean())), (texts) => {
+        const [body, other] = [open(), open()];
+        for (const [text, pauses] of texts) {
+          const blank = text.replace(/[^\r\n]/g, '.');
+          expect(push(body, text).length).toBe(push(other, blank).length);
+          expect(body.mayLetGo).toBe(other.mayLetGo);
+          if (pauses) expect(letGo(body).length).toBe(letGo(other).length);
+        }
+      }),
+    );
+  });
+
+  it('goes out at a pause whatever it is, and what follows is masked as far as it is here', () => {
+    const body = open();
+    expect(push(body, `so far: ${HELD.slice(0, 12)}`)).toBe('');
     expect(body.mayLetGo).toBe(true);
-    expect(Buffer.concat(body.letGo()).toString()).toBe('sec');
+    expect(letGo(body)).toBe(`so far: ${HELD.slice(0, 12)}`);
     expect(body.mayLetGo).toBe(false);
-    expect(push(body, 'ret-01')).toBe('');
-    expect(body.mayLetGo).toBe(false);
-    expect(push(body, '23456789!')).toBe('**************!');
+    expect(push(body, `${HELD.slice(12)}!\n`)).toBe('*****!\n');
   });
 
   it('waits with the framing behind it, in order', () => {
     const body = open();
-    expect(push(body, '5\r\nx sec\r\n', [3, 8])).toBe('5\r\nx ');
-    expect(push(body, 'E\r\nret-0123456789\r\n', [3, 17])).toBe('***\r\nE\r\n**************\r\n');
+    expect(push(body, '6\r\nx\nsecr\r\n', [3, 9])).toBe('6\r\nx\n');
+    expect(push(body, 'E\r\net-0123456789\n\r\n', [3, 17])).toBe('****\r\nE\r\n*************\n\r\n');
     expect(push(body, '3\r\nsec\r\n', [3, 6])).toBe('3\r\n');
-    expect(push(body, '0\r\n')).toBe('sec\r\n0\r\n');
+    expect(push(body, '0\r\n', [])).toBe('');
+    expect(Buffer.concat(body.end()).toString()).toBe('sec\r\n0\r\n');
   });
 
   it('never grows past its measure, whatever comes', () => {
