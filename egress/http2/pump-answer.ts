@@ -21,11 +21,13 @@ export interface AnswerBody {
 export function pumpAnswer(body: AnswerBody): Promise<void> {
   const { from, to, ending, scrubbed } = body;
   let cut = false;
+  let left = false;
   const pause = new Pause();
   /** What is being looked at. The origin's stream may end and close meanwhile, though it is paused. */
   let looking: Promise<void> | null = null;
   const pass = (parts: readonly Buffer[] | 'cut') => {
     looking = null;
+    if (left) return;
     cut = parts === 'cut';
     if (parts === 'cut') body.onCut();
     // What still comes after a cut is dropped: unread, it would keep the stream open.
@@ -38,17 +40,24 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
   const next = () => {
     if (from.isPaused()) from.resume();
     // Not while the client is slow: that is no pause of the origin's.
-    if (!cut && scrubbed.mayLetGo) pause.start(() => write(to, scrubbed.letGo()));
+    if (!cut && !left && scrubbed.mayLetGo) pause.start(() => write(to, scrubbed.letGo()));
   };
   from.on('data', (chunk: Buffer) => {
     pause.stop();
-    if (cut) return;
+    if (cut || left) return;
     body.onBytes(chunk.length);
     const parts = scrubbed.push(chunk, [0, chunk.length]);
     if (parts instanceof Promise) {
       from.pause();
       looking = parts.then(pass);
     } else pass(parts);
+  });
+  // Nobody reads on: what still comes is dropped, and nothing more is decoded.
+  to.once('close', () => {
+    left = true;
+    pause.stop();
+    scrubbed.close();
+    if (from.isPaused()) from.resume();
   });
   const end = () => {
     pause.stop();

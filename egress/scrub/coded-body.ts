@@ -1,23 +1,15 @@
 /**
  * Looks for the forms of secrets in a compressed text body: a copy is decoded as it streams, and the bytes go on as they
  * came once what they decode to is settled. In compressed bytes nothing can be masked, so a form in them cuts the body off.
- * What cannot be decoded within measure passes as plain text does: nobody else can read it either.
+ * What is no such coding passes as plain text does, and so does what takes too much to decode: it is counted.
  */
 import type { Transform } from 'node:stream';
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  createZstdDecompress,
-} from 'node:zlib';
 import type { BodyScrubber, Tally } from './body-scrubber.ts';
+import { type Coding, isWindowTooLarge, openDecoder } from './decoder.ts';
+import { decoderBudget } from './decoder-budget.ts';
 import type { Forms } from './forms.ts';
 import { Search } from './search.ts';
 import { TextBody } from './text-body.ts';
-
-export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
 export class CodedBody implements BodyScrubber {
   readonly #coding: Coding;
@@ -44,6 +36,7 @@ export class CodedBody implements BodyScrubber {
   }
 
   async push(bytes: Buffer, data: readonly number[]): Promise<readonly Buffer[] | 'cut'> {
+    if (this.#closed) return 'cut';
     if (this.#failed) return this.#text.push(bytes, data);
     await this.#decode(joinData(bytes, data));
     // Closed, it cannot tell any more.
@@ -73,6 +66,7 @@ export class CodedBody implements BodyScrubber {
     if (bytes.length === 0) return Promise.resolve();
     this.#decoder ??= this.#open(bytes[0] as number);
     const decoder = this.#decoder;
+    if (!decoder) return Promise.resolve();
     this.#budget += bytes.length * MAX_RATIO;
     return new Promise((resolve) => {
       this.#settle = resolve;
@@ -81,11 +75,15 @@ export class CodedBody implements BodyScrubber {
     });
   }
 
-  #open(first: number): Transform {
-    const decoder = makeDecoder(this.#coding, first);
-    decoder.on('data', (text: Buffer) => this.#look(text));
-    decoder.on('end', () => this.#fail());
-    decoder.on('error', () => this.#fail());
+  #open(first: number): Transform | null {
+    const decoder = openDecoder(this.#coding, first);
+    if (!decoder) this.#giveUp();
+    decoder?.on('data', (text: Buffer) => this.#look(text));
+    decoder?.on('end', () => this.#fail());
+    decoder?.on('error', (error) => {
+      if (isWindowTooLarge(error)) this.#giveUp();
+      else this.#fail();
+    });
     return decoder;
   }
 
@@ -93,8 +91,14 @@ export class CodedBody implements BodyScrubber {
     if (this.#failed || this.#found) return;
     this.#budget -= text.length;
     this.#found = this.#budget >= 0 && this.#search.scan(text, 0, text.length).length > 0;
-    if (this.#budget < 0) this.#fail();
+    if (this.#budget < 0) this.#giveUp();
     else if (this.#found) this.#stop();
+  }
+
+  /** Others may well be able to decode what we do not. */
+  #giveUp(): void {
+    if (!this.#failed && !this.#found) decoderBudget.noteUnread();
+    this.#fail();
   }
 
   #fail(): void {
@@ -131,26 +135,7 @@ function joinData(bytes: Buffer, data: readonly number[]): Buffer {
   return Buffer.concat(data.flatMap((at, i) => (i % 2 === 0 ? [bytes.subarray(at, data[i + 1])] : [])));
 }
 
-function makeDecoder(coding: Coding, first: number): Transform {
-  switch (coding) {
-    case 'gzip':
-      return createGunzip({ chunkSize: CHUNK_BYTES, flush: constants.Z_SYNC_FLUSH });
-    case 'deflate':
-      // Some servers send it bare, and clients take both: the first byte tells (RFC 1950 2.2).
-      return (first & 0x0f) === 8
-        ? createInflate({ chunkSize: CHUNK_BYTES, flush: constants.Z_SYNC_FLUSH })
-        : createInflateRaw({ chunkSize: CHUNK_BYTES, flush: constants.Z_SYNC_FLUSH });
-    case 'br':
-      return createBrotliDecompress({ chunkSize: CHUNK_BYTES, flush: constants.BROTLI_OPERATION_FLUSH });
-    case 'zstd':
-      return createZstdDecompress({ chunkSize: CHUNK_BYTES, flush: constants.ZSTD_e_flush });
-    default:
-      return coding satisfies never;
-  }
-}
-
-const CHUNK_BYTES = 64 * 1024;
 const MAX_HELD_BYTES = 1024 * 1024;
 /** Text compresses by less; what decodes to more is a bomb, and is not decoded to its end. */
 const MAX_RATIO = 100;
-const FREE_BYTES = 64 * 1024 * 1024;
+const FREE_BYTES = 1024 * 1024;

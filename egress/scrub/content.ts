@@ -1,6 +1,6 @@
 /** What a body is, by the headers of its answer: text that may be masked, coded text that may be read, or neither. */
 import { type HeaderLine, headerValues } from '../http1/head.ts';
-import type { Coding } from './coded-body.ts';
+import type { Coding } from './decoder.ts';
 
 export type Content = 'text' | Coding | 'other';
 

@@ -3,6 +3,7 @@ import * as zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../core-lite/secret.ts';
 import { makeLine } from '../../../egress/http1/write-head.ts';
+import { decoderBudget } from '../../../egress/scrub/decoder-budget.ts';
 import { Scrubber } from '../../../egress/scrub/scrubber.ts';
 
 const SECRET = 'sk-live/abc+d "e"~0123';
@@ -131,6 +132,38 @@ describe('bounds', () => {
     expect(bytes.subarray(0, -SECRET.length).equals(bomb.subarray(0, -100))).toBe(true);
     expect(bytes.subarray(-SECRET.length).toString()).toBe('*'.repeat(SECRET.length));
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it('a zstd window beyond 8 MiB is not taken: the body passes, and is counted', async () => {
+    const before = decoderBudget.unread;
+    const windowLog = (log: number) => ({ params: { [zlib.constants.ZSTD_c_windowLog]: log } });
+    const coded = (log: number) =>
+      new Promise<Buffer>((resolve) => {
+        const encoder = zlib.createZstdCompress(windowLog(log));
+        const parts: Buffer[] = [];
+        encoder.on('data', (part: Buffer) => parts.push(part));
+        encoder.once('end', () => resolve(Buffer.concat(parts)));
+        encoder.write(dirty);
+        encoder.flush(zlib.constants.ZSTD_e_flush, () => encoder.end());
+      });
+    const large = await coded(24);
+    expect(await scrub('zstd', large, 1000)).toEqual({ bytes: large, cut: false });
+    expect(decoderBudget.unread).toBe(before + 1);
+    expect((await scrub('zstd', await coded(23), 1000)).cut).toBe(true);
+    expect(decoderBudget.unread).toBe(before + 1);
+  });
+
+  it('only so many br and zstd bodies are decoded at once: others pass, and are counted', async () => {
+    const before = decoderBudget.unread;
+    const coded = { br: zlib.brotliCompressSync(dirty), zstd: zlib.zstdCompressSync(dirty) };
+    const working = Array.from({ length: 32 }, (_, i) => open(i % 2 ? 'br' : 'zstd'));
+    for (const [i, body] of working.entries())
+      await body.push(coded[i % 2 ? 'br' : 'zstd'].subarray(0, 10), [0, 10]);
+    expect(await scrub('br', coded.br, 1000)).toEqual({ bytes: coded.br, cut: false });
+    expect(decoderBudget.unread).toBe(before + 1);
+    expect((await scrub('gzip', zlib.gzipSync(dirty), 1000)).cut).toBe(true);
+    for (const body of working) body.close();
+    await expect.poll(async () => (await scrub('br', coded.br, 1000)).cut).toBe(true);
   });
 
   it('a range of a coded text, and a text coded twice, pass as they are', async () => {
