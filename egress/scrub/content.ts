@@ -1,4 +1,7 @@
-/** What a body is, by the headers of its answer: text that may be masked, coded text that may be read, or neither. */
+/**
+ * What a body is, by the headers of its answer: text that may be masked, coded text that may be read, or neither.
+ * A coding that nobody knows hides no text from those who do not look at it, so it is looked at as it is.
+ */
 import { type HeaderLine, headerValues } from '../http1/head.ts';
 import type { Coding } from './decoder.ts';
 
@@ -9,13 +12,10 @@ export function contentOf(status: number, headers: readonly HeaderLine[]): Conte
   if (types.length > 0 && !types.some(isText)) return 'other';
   const codings = headerValues(headers, 'content-encoding')
     .flatMap((value) => value.toLowerCase().split(','))
-    .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity');
+    .flatMap((name) => CODINGS[name.trim()] ?? []);
   const [coding] = codings;
-  if (coding === undefined) return 'text';
-  // A range begins in the middle of what was coded as a whole.
-  if (codings.length > 1 || status === 206) return 'other';
-  return CODINGS[coding] ?? 'other';
+  // A range begins in the middle of what was coded as a whole. What cannot be decoded may still be no such coding.
+  return coding === undefined || codings.length > 1 || status === 206 ? 'text' : coding;
 }
 
 /** A type that cannot be read is nobody's promise that the body is no text. */

@@ -10,12 +10,13 @@ import {
 } from 'node:zlib';
 import { decoderBudget } from './decoder-budget.ts';
 
-export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd';
+/** `deflate-raw` is what some call `deflate`: without the header of zlib (RFC 1950). */
+export type Coding = 'gzip' | 'deflate' | 'deflate-raw' | 'br' | 'zstd';
 
 /** It gives all that it can of each write. @returns `null` where too many are at work; it is free again when destroyed */
-export function openDecoder(coding: Coding, first: number): Transform | null {
+export function openDecoder(coding: Coding): Transform | null {
   const release = coding === 'br' || coding === 'zstd' ? decoderBudget.take() : () => {};
-  return release && makeDecoder(coding, first).once('close', release);
+  return release && makeDecoder(coding).once('close', release);
 }
 
 /** Whether it stopped because the body asks for more memory than anybody may. */
@@ -23,15 +24,14 @@ export function isWindowTooLarge(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ZSTD_error_frameParameter_windowTooLarge';
 }
 
-function makeDecoder(coding: Coding, first: number): Transform {
+function makeDecoder(coding: Coding): Transform {
   switch (coding) {
     case 'gzip':
       return createGunzip({ chunkSize: CHUNK_BYTES, flush: constants.Z_SYNC_FLUSH });
     case 'deflate':
-      // Some servers send it bare, and clients take both: the first byte tells (RFC 1950 2.2).
-      return (first & 0x0f) === 8
-        ? createInflate({ chunkSize: CHUNK_BYTES, flush: constants.Z_SYNC_FLUSH })
-        : createInflateRaw({ chunkSize: CHUNK_BYTES, flush: constants.Z_SYNC_FLUSH });
+      return createInflate({ chunkSize: CHUNK_BYTES, flush: constants.Z_SYNC_FLUSH });
+    case 'deflate-raw':
+      return createInflateRaw({ chunkSize: CHUNK_BYTES, flush: constants.Z_SYNC_FLUSH });
     case 'br':
       return createBrotliDecompress({ chunkSize: CHUNK_BYTES, flush: constants.BROTLI_OPERATION_FLUSH });
     case 'zstd':

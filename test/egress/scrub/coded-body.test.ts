@@ -1,4 +1,5 @@
 /** Compressed bodies: clean ones pass to the byte and at once, one with a secret in it never comes to its end. */
+import { randomBytes } from 'node:crypto';
 import * as zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../core-lite/secret.ts';
@@ -119,6 +120,62 @@ describe('a stream of events', () => {
   });
 });
 
+describe('as clients read it', () => {
+  const noise = () => randomBytes(2_000).toString('hex');
+  const hidden = Buffer.from(`${noise()}${SECRET}${noise()}`);
+
+  it('a zstd block does not go on before its text is known, at a pause neither', async () => {
+    const coded = zlib.zstdCompressSync(hidden);
+    const body = open('zstd');
+    let passed = 0;
+    for (let at = 0; at < coded.length - 1; at += 1) {
+      const out = (await body.push(coded.subarray(at, at + 1), [0, 1])) as Buffer[];
+      passed += Buffer.concat([...out, ...body.letGo()]).length;
+    }
+    // The headers of the frame and of its block.
+    expect(passed).toBeLessThan(20);
+    expect(await body.push(coded.subarray(-1), [0, 1])).toBe('cut');
+    body.close();
+  });
+
+  it('a zstd block that never comes to its end passes at the end', async () => {
+    const coded = zlib.zstdCompressSync(clean).subarray(0, -50);
+    expect(await scrub('zstd', coded, 100)).toEqual({ bytes: coded, cut: false });
+  });
+
+  const skippable = Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
+  const emptySkippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]);
+  const checked = (text: Buffer) =>
+    zlib.zstdCompressSync(text, { params: { [zlib.constants.ZSTD_c_checksumFlag]: 1 } });
+  const runs = zlib.zstdCompressSync(Buffer.alloc(300_000, 0x20));
+  it.each([
+    [
+      'zstd',
+      [zlib.zstdCompressSync('one'), skippable, emptySkippable, checked(clean), runs],
+      checked(hidden),
+    ],
+    ['gzip', [zlib.gzipSync('one'), zlib.gzipSync(clean)], zlib.gzipSync(hidden)],
+  ])('several of %s one behind the other are all looked at', async (coding, before, dirtyOne) => {
+    const start = Buffer.concat(before);
+    for (const pieceBytes of PIECES) {
+      expect(await scrub(coding, start, pieceBytes)).toEqual({ bytes: start, cut: false });
+      const { bytes, cut } = await scrub(coding, Buffer.concat([start, dirtyOne]), pieceBytes);
+      expect(cut).toBe(true);
+      expect(bytes.length).toBeLessThan(start.length + dirtyOne.length / 2 + 64);
+    }
+  });
+
+  it('deflate that only looks as if it had the header of zlib is read without', async () => {
+    const padded = Buffer.from([0x08, 0, 0, 0xff, 0xff]);
+    for (const pieceBytes of PIECES) {
+      const coded = Buffer.concat([padded, zlib.deflateRawSync(clean)]);
+      expect(await scrub('deflate', coded, pieceBytes)).toEqual({ bytes: coded, cut: false });
+      const bad = Buffer.concat([padded, zlib.deflateRawSync(dirty)]);
+      expect((await scrub('deflate', bad, pieceBytes)).cut).toBe(true);
+    }
+  });
+});
+
 describe('bounds', () => {
   it('a bomb is not decoded to its end: it passes, and is a text from then on', async () => {
     const bomb = zlib.gzipSync(Buffer.alloc(100 * 1024 * 1024), { level: 1 });
@@ -169,7 +226,16 @@ describe('bounds', () => {
   it('a range of a coded text, and a text coded twice, pass as they are', async () => {
     const coded = zlib.gzipSync(dirty);
     for (const body of [open('gzip', 206), open('gzip, br')]) {
-      expect(await body.push(coded, [0, coded.length])).toEqual([coded]);
+      const out = [...((await body.push(coded, [0, coded.length])) as Buffer[]), ...body.end()];
+      expect(Buffer.concat(out).equals(coded)).toBe(true);
+    }
+  });
+
+  it('what is no such coding is looked at as text', async () => {
+    for (const coding of ['utf-8', 'none', 'gzip, br', 'gzip', 'zstd']) {
+      expect((await scrub(coding, Buffer.from(`!${SECRET}!`), 5)).bytes.toString()).toBe(
+        `!${'*'.repeat(SECRET.length)}!`,
+      );
     }
   });
 

@@ -47,9 +47,11 @@ describe('content', () => {
     ['identity', 200, 'text'],
     ['', 200, 'text'],
     ['identity, gzip', 200, 'gzip'],
-    ['gzip, br', 200, 'other'],
-    ['compress', 200, 'other'],
-    ['gzip', 206, 'other'],
+    ['utf-8', 200, 'text'],
+    ['none, gzip', 200, 'gzip'],
+    ['gzip, br', 200, 'text'],
+    ['compress', 200, 'text'],
+    ['gzip', 206, 'text'],
     ['identity', 206, 'text'],
   ])('coded %j with status %i is %s', (coding, status, content) => {
     expect(of('text/plain', coding, status)).toBe(content);
