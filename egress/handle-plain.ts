@@ -1,7 +1,7 @@
 /**
  * The way of a plain request: admitted like a CONNECT (authenticate, facts, decide, record), then resolve, decide on
  * addresses, dial or take a kept connection, relay, record. Each request is a connection of the record with one
- * exchange. No secret is ever put on: nothing here can read one.
+ * exchange. No secret is ever put on, but for the login of a parent proxy, which never comes back.
  */
 import type { Allow } from '../core-lite/decision.ts';
 import type { EndReason, Reason } from '../core-lite/reasons.ts';
@@ -12,7 +12,7 @@ import { admit, CLIENT_LEFT, endUnreached, type Refused } from './admit.ts';
 import type { Connection, Stop } from './connection.ts';
 import { decidePlain } from './decide/connect.ts';
 import type { Gate } from './gate.ts';
-import { recordExchange } from './grant.ts';
+import { reasonOfAnswer, recordExchange } from './grant.ts';
 import { framesOrRoutes } from './http1/connection-headers.ts';
 import { foldName, type HeaderLine } from './http1/head.ts';
 import { asksWebSocket } from './http1/upgrade.ts';
@@ -99,7 +99,7 @@ class Plain {
       ...written,
       keepTrailer: ({ name }: HeaderLine) => !framesOrRoutes(foldName(name)),
       webSocket: asksWebSocket(head),
-      scrubber: new Scrubber([]),
+      scrubber: new Scrubber(parent?.plainSecrets ?? []),
     };
     const outcome = await relay(this.#proof, input, this.#client, origin);
     if (outcome.kind === 'answered') {
@@ -146,7 +146,7 @@ class Plain {
 
   #end(answer: Answer): Answered {
     const { complete, left, status, keepClient } = answer;
-    this.#note(complete ? this.#proof.reason : left ? 'client_reset' : 'origin_failed', status, answer);
+    this.#note(reasonOfAnswer(this.#proof.reason, answer), status, answer);
     this.#close(complete ? 'answered' : this.#brokenBy(left ? 'client_reset' : 'origin_reset'), answer);
     return { keepAlive: keepClient };
   }
@@ -178,8 +178,9 @@ class Plain {
     return { ...this.#found, exchanges: 1, bytesUp, bytesDown };
   }
 
-  #note(reason: Reason, status: number | null, { bytesUp, bytesDown }: Bytes, code?: string): void {
+  #note(reason: Reason, status: number | null, passed: Passed, code?: string): void {
     const { head, originHead } = this.#request;
+    const { bytesUp, bytesDown, masked = 0 } = passed;
     recordExchange(this.#gate, this.#connection, {
       method: head.method,
       target: originHead.target,
@@ -187,7 +188,7 @@ class Plain {
       reason,
       status,
       secrets: [],
-      masked: 0,
+      masked,
       code,
       bytesUp,
       bytesDown,
@@ -198,6 +199,10 @@ class Plain {
 interface Bytes {
   readonly bytesUp: number;
   readonly bytesDown: number;
+}
+
+interface Passed extends Bytes {
+  readonly masked?: number;
 }
 
 /** The origin was reached, and gave no answer that could be passed on. */

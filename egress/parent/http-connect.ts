@@ -32,6 +32,15 @@ export function basicOf({ user, password }: ParentLogin): Secret {
   return new Secret(`Basic ${Buffer.from(pair).toString('base64')}`);
 }
 
+/** What of this login no answer may bring back. What is too short is in any text, and goes out as Basic all the same. */
+export function secretsOf({ user, password }: ParentLogin): readonly Secret[] {
+  const pair = `${user.reveal()}:${password.reveal()}`;
+  // Some proxies take a token as the user.
+  const word = password.reveal() === '' ? user.reveal() : password.reveal();
+  const texts = [word, pair, Buffer.from(pair).toString('base64')];
+  return texts.filter((text) => text.length >= MIN_SECRET_LENGTH).map((text) => new Secret(text));
+}
+
 /** What an answer that opens nothing means. @param status of the parent, not of the origin */
 function judgeStatus(status: number): ParentFailure {
   if (status === 407) return parentFailed('AUTH');
@@ -58,4 +67,5 @@ function connectHead(authority: string, login: ParentLogin | null): string {
 /** How proxies say that they did not get through to the host. */
 const UNREACHED: ReadonlySet<number> = new Set([502, 503, 504]);
 const MAX_HEAD_BYTES = 16 * 1024;
+const MIN_SECRET_LENGTH = 8;
 const MAX_INTERIM = 4;

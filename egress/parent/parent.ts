@@ -10,11 +10,12 @@ import { type Address, parseAddress } from '../../core-lite/network/address.ts';
 import type { ParentProxy } from '../../core-lite/network/parent-proxy.ts';
 import { ResolveFailure, type Resolver } from '../../core-lite/network/resolve.ts';
 import { parseTarget, type Target } from '../../core-lite/network/target.ts';
+import type { Secret } from '../../core-lite/secret.ts';
 import { connectFirst, DIAL_LIMIT_MS } from '../act/dial.ts';
 import type { RequestHead } from '../http1/head.ts';
 import { absoluteForm } from './absolute-form.ts';
 import { ParentFailure, parentFailed } from './failure.ts';
-import { connectOverHttp } from './http-connect.ts';
+import { connectOverHttp, secretsOf } from './http-connect.ts';
 import { secureParent, trustOf } from './secure-parent.ts';
 import { connectOverSocks } from './socks-connect.ts';
 
@@ -30,10 +31,14 @@ export interface ParentOptions {
 export class Parent {
   readonly #options: ParentOptions;
   readonly #trust: SecureContext | null;
+  /** Of its login, where that goes with each plain request: they must not come back. */
+  readonly plainSecrets: readonly Secret[];
 
   constructor(options: ParentOptions) {
     this.#options = options;
     this.#trust = options.proxy.scheme === 'https' ? trustOf(options.extraRoots) : null;
+    const { login } = options.proxy;
+    this.plainSecrets = login && this.readsHttp ? secretsOf(login) : [];
   }
 
   /** A tunnel to the target. @param _proof that the target was allowed. Never rejects for what the parent does. */

@@ -16,7 +16,7 @@ import {
 
 export interface Forms {
   /** The symbols of all forms, each form closed by `END`. */
-  readonly symbols: Uint8Array;
+  readonly symbols: Uint16Array;
   /** Where each form begins in `symbols`. */
   readonly starts: readonly number[];
   /** By byte: whether a form may begin with it. */
@@ -40,7 +40,7 @@ export function formsOf(secrets: readonly Secret[]): Forms {
 
 function makeForms(secrets: readonly Secret[]): Forms {
   const forms = secrets.flatMap((secret) => formsOfOne(Buffer.from(secret.reveal(), 'utf8')));
-  const symbols = Uint8Array.from(forms.flatMap((form) => [...form, END]));
+  const symbols = Uint16Array.from(forms.flatMap((form) => [...form, END]));
   const longest = Math.max(...forms.map((form) => form.length)) * MAX_SPELLING_BYTES;
   const starts: number[] = [];
   let at = 0;

@@ -4,14 +4,14 @@
  */
 
 /** A space, which forms write as `+`. */
-export const SPACE_OR_PLUS = 0x80;
+export const SPACE_OR_PLUS = 0x100;
 /** The 63rd and the 64th character of base64, in its two alphabets. */
-export const PLUS_OR_DASH = 0x81;
-export const SLASH_OR_UNDERSCORE = 0x82;
+export const PLUS_OR_DASH = 0x101;
+export const SLASH_OR_UNDERSCORE = 0x102;
 /** As `\u002f` takes. */
 export const MAX_SPELLING_BYTES = 6;
 /** Closes a form. */
-export const END = 0xff;
+export const END = 0x1ff;
 
 /** Whether a byte, plain or taken out of its escape, is the symbol. */
 export function fits(symbol: number, byte: number): boolean {

@@ -1,4 +1,5 @@
 /** Plain HTTP through parent proxies: absolute form with the gate's login, or a tunnel; the parent's 407 stays here. */
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '../../core-lite/service.ts';
 import { basic, connectTo, type Peer } from '../support/client.ts';
@@ -65,6 +66,39 @@ describe('through an HTTP parent', () => {
     });
     expect(gate.dns.lookups).toEqual([]);
     client.close();
+  });
+
+  it('its login does not come back: it is masked, or the answer is cut off', async () => {
+    const login = Buffer.from(LOGIN).toString('base64');
+    const client = await enter(overHttp);
+    const host = `echo.test:${origin.port}`;
+    client.send(ask(`http://${host}/`));
+    const parent = await wire.accept();
+    await parent.answer();
+    const echo = (basic: string, password: string) =>
+      `HTTP/1.1 200 OK\r\nX-Sent: Basic ${basic}\r\nContent-Length: ${basic.length + 14}\r\n\r\n${basic}${password}`;
+    parent.send(echo(login, 'parent-canary!'));
+    expect((await client.answer()).text).toBe(echo('*'.repeat(login.length), '*************!'));
+    client.send(ask(`http://${host}/coded`));
+    await parent.answer();
+    const coded = gzipSync(`you sent ${login}`);
+    parent.send(
+      Buffer.concat([
+        Buffer.from(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${coded.length}\r\n\r\n`),
+        coded,
+      ]),
+    );
+    await client.ending();
+    expect(client.received.length).toBeLessThan(coded.length + 60);
+    const read = () => gate.world.call<unknown[]>('GET', '/v1/exchanges?environment=e');
+    const noted = ['/', '/coded'].map((path) => expect.objectContaining({ path, status: 200 }));
+    await expect.poll(read).toEqual(expect.arrayContaining(noted));
+    expect(await read()).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ path: '/', masked: 3 }),
+        expect.objectContaining({ path: '/coded', reason: 'secret_echoed' }),
+      ]),
+    );
   });
 
   it('its 407 is our 502 and no word of it is passed on; so it is for what comes after', async () => {

@@ -42,6 +42,12 @@ describe('a form', () => {
     });
   });
 
+  it('beyond ASCII is masked as it is, and percent-encoded', () => {
+    const secret = 'pässwört€-0123';
+    for (const form of [Buffer.from(secret).toString('latin1'), encodeURIComponent(secret)])
+      expect(scrubText(secret, `<${form}>`).text).toBe(`<${'*'.repeat(form.length)}>`);
+  });
+
   it.each([0, 1, 2])('in base64 behind %i other bytes is masked but for its shared borders', (before) => {
     for (const after of ['', '1', '12']) {
       const text = base64(`${'x'.repeat(before)}${SECRET}${after}`);
