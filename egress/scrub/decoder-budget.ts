@@ -3,7 +3,7 @@
  * many. What is over it passes without being looked at, and is counted.
  */
 
-export class DecoderBudget {
+class DecoderBudget {
   readonly #most: number;
   #taken = 0;
   #unread = 0;

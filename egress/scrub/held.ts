@@ -60,7 +60,7 @@ interface Placed extends Piece {
   readonly at: number;
 }
 
-export function lengthOf(data: readonly number[]): number {
+function lengthOf(data: readonly number[]): number {
   return data.reduce((length, at, i) => (i % 2 === 0 ? length - at : length + at), 0);
 }
 
