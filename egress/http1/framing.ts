@@ -12,9 +12,14 @@ export type Framing =
   /** A response that ends with its connection. */
   | { readonly kind: 'until_close' };
 
+/** Whether some server would take it for what frames or names: RFC 3875 4.1.18 folds marks away. */
+export function framesInDisguise({ name }: HeaderLine): boolean {
+  return FRAMING.has(foldName(name)) && !FRAMING.has(name);
+}
+
 /** `null` where it is ambiguous, also to an origin that takes `Content_Length` or `Content.Length` for a length. */
 export function requestFraming(head: RequestHead): Framing | null {
-  if (head.headers.some(({ name }) => FRAMING.has(foldName(name)) && !FRAMING.has(name))) return null;
+  if (head.headers.some(framesInDisguise)) return null;
   const declared = declaredFraming(head.headers, head.minor);
   // Once it has switched, nobody could say where such a body ends and the WebSocket begins.
   if (asksWebSocket(head) && declared && !isEmpty(declared)) return null;

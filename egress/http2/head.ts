@@ -5,6 +5,7 @@
 import { sensitiveHeaders } from 'node:http2';
 import type { RequestParts } from '../act/inject.ts';
 import { dropConnectionHeaders } from '../http1/connection-headers.ts';
+import { framesInDisguise } from '../http1/framing.ts';
 import { type HeaderLine, headerValues, type RequestHead } from '../http1/head.ts';
 import { makeLine } from '../http1/write-head.ts';
 
@@ -28,6 +29,8 @@ export function readRequestHead(raw: readonly string[], sensitive: readonly stri
   const target = pseudo.get(':path');
   const protocol = pseudo.get(':protocol') ?? null;
   const plain = method === 'CONNECT' && protocol === null;
+  // An origin may translate it to HTTP/1.1 for whoever stands behind it.
+  if (lines.some(framesInDisguise)) return null;
   if (!method || (!plain && (!target || pseudo.get(':scheme') !== 'https'))) return null;
   const asWebSocket = method === 'CONNECT' && protocol === 'websocket';
   return {

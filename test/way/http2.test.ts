@@ -269,6 +269,7 @@ describe('what is refused', () => {
     ['a host that differs', ['GET', 'https', '', '/'], ['host', 'denied.test'], 421, 'authority_mismatch'],
     ['another scheme', ['GET', 'http', '', '/'], [], 400, 'request_malformed'],
     ['TRACE', ['TRACE', 'https', '', '/'], [], 405, 'method_refused'],
+    ['a length in disguise', ['POST', 'https', '', '/'], ['content_length', '4'], 400, 'request_malformed'],
   ] as const)('%s', async (_name, [method, scheme, authority, path], more, status, reason) => {
     const reached: unknown[] = [];
     origin.serve(({ raw }) => reached.push(raw));
