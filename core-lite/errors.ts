@@ -63,6 +63,31 @@ export class Fault extends Error {
   }
 }
 
+/** `not_found` for what was named; its remedy is the command that lists the names. */
+export class NoSuch extends Fault {
+  readonly #noun: keyof typeof LISTS;
+
+  constructor(noun: keyof typeof LISTS, name: string) {
+    super('not_found', `there is no ${noun} ${name}`);
+    this.#noun = noun;
+  }
+
+  override get remedy(): string {
+    return `see sallyport ${LISTS[this.#noun]}`;
+  }
+}
+
+/** What has a name -> the command that lists the names. */
+export const LISTS = {
+  environment: 'env list',
+  vault: 'vault list',
+  credential: 'credential list',
+  model: 'model list',
+  session: 'session list',
+  'signing key': 'keys list',
+  'admin key': 'admin-key list',
+} as const;
+
 /** Whether `error` is a fault, of `code` if one is given. */
 export function isFault(error: unknown, code?: FaultCode): error is Fault {
   return error instanceof Fault && (code === undefined || error.code === code);

@@ -1,6 +1,6 @@
 /** Admin keys, several and named: added, listed, revoked. There is always one left that may do everything. */
 import type { Queryable } from '../database/pool.ts';
-import { Fault } from '../errors.ts';
+import { Fault, NoSuch } from '../errors.ts';
 import type { Secret } from '../secret.ts';
 import { type AdminRole, insertAdminKey } from './admin.ts';
 
@@ -57,7 +57,7 @@ export function listAdminKeys(db: Queryable): Promise<AdminKeySummary[]> {
 
 async function findAdminKey(db: Queryable, id: string): Promise<AdminKeySummary> {
   const [row] = await db.query<AdminKeySummary>(`${SELECT} WHERE id = $1`, [id]);
-  if (!row) throw new Fault('not_found', `there is no admin key ${id}`);
+  if (!row) throw new NoSuch('admin key', id);
   return row;
 }
 

@@ -1,6 +1,6 @@
 /** Environments as rows. Core writes them; deleting one ends what it opened, on every replica, through its notice. */
 import type { Queryable } from '../database/pool.ts';
-import { Fault } from '../errors.ts';
+import { Fault, NoSuch } from '../errors.ts';
 import { makeId } from '../id.ts';
 import { formatHostPatterns, type NetworkPolicy, parseHostPatterns } from '../network/policy.ts';
 import { IS_PUT_ON } from '../vault/credential-store.ts';
@@ -82,7 +82,7 @@ async function bindCredentials(tx: Queryable, id: string, names: readonly string
   );
   for (const name of wanted) {
     const row = rows.find((candidate) => candidate.name === name);
-    if (!row) throw new Fault('not_found', `there is no credential ${name}`);
+    if (!row) throw new NoSuch('credential', name);
     if (!row.fits) {
       const why = row.kind === 'oauth' ? 'has no variable' : `is a ${row.kind}`;
       throw new Fault(
@@ -104,7 +104,7 @@ async function bindCredentials(tx: Queryable, id: string, names: readonly string
 }
 
 function missing(name: string): Fault {
-  return new Fault('not_found', `there is no environment ${name}`);
+  return new NoSuch('environment', name);
 }
 
 const SELECT = `

@@ -1,6 +1,6 @@
 /** The catalogue of models as the operator writes and lists it. */
 import type { Queryable } from '../database/pool.ts';
-import { Fault } from '../errors.ts';
+import { Fault, NoSuch } from '../errors.ts';
 import { parseUpstreamUrl } from '../network/upstream-url.ts';
 import { findCredential } from '../vault/credential-store.ts';
 import { type Dialect, ECHO_MODEL, isModelName, loadModels } from './model.ts';
@@ -48,7 +48,7 @@ export async function putModel(tx: Queryable, name: string, input: ModelInput): 
 /** Rejects with Fault `not_found`. */
 export async function findModel(db: Queryable, name: string): Promise<ModelSummary> {
   const found = (await listModels(db)).find((model) => model.name === name);
-  if (!found) throw new Fault('not_found', `there is no model ${name}`);
+  if (!found) throw new NoSuch('model', name);
   return found;
 }
 
@@ -69,7 +69,7 @@ export async function listModels(db: Queryable): Promise<ModelSummary[]> {
 export async function removeModel(tx: Queryable, name: string): Promise<void> {
   refuseBuiltIn(name);
   const gone = await tx.query('DELETE FROM models WHERE name = $1 RETURNING name', [name]);
-  if (gone.length === 0) throw new Fault('not_found', `there is no model ${name}`);
+  if (gone.length === 0) throw new NoSuch('model', name);
 }
 
 async function findKey(tx: Queryable, credential: string): Promise<string> {

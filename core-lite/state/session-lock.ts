@@ -3,7 +3,7 @@
  * nothing else needs a lock. What is read before the lock may be old: only what these functions return may be judged.
  */
 import type { Queryable } from '../database/pool.ts';
-import { Fault } from '../errors.ts';
+import { Fault, NoSuch } from '../errors.ts';
 
 export interface LockedSession {
   readonly id: string;
@@ -33,7 +33,7 @@ export async function lockSession(
        ended_at IS NOT NULL AS ended FROM sessions WHERE id = $1 FOR ${SQL[strength]}`,
     [id],
   );
-  if (!row) throw new Fault('not_found', `there is no session ${id}`);
+  if (!row) throw new NoSuch('session', id);
   return row;
 }
 

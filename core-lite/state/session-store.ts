@@ -3,7 +3,7 @@
  * its active turn in the same transaction.
  */
 import type { Queryable } from '../database/pool.ts';
-import { Fault } from '../errors.ts';
+import { Fault, NoSuch } from '../errors.ts';
 import { makeId } from '../id.ts';
 import { findEnvironment } from './environment-store.ts';
 import { listCredentialNames, type Manifest } from './manifest.ts';
@@ -88,7 +88,7 @@ export async function findSession(db: Queryable, id: string): Promise<SessionDet
      ${FROM} LEFT JOIN leases l ON l.session_id = s.id AND l.epoch = s.lease_epoch WHERE s.id = $1`,
     [id],
   );
-  if (!row) throw new Fault('not_found', `there is no session ${id}`);
+  if (!row) throw new NoSuch('session', id);
   return row;
 }
 
@@ -110,7 +110,7 @@ async function checkCredentials(db: Queryable, names: readonly string[]): Promis
   );
   for (const name of names) {
     const row = rows.find((candidate) => candidate.name === name);
-    if (!row) throw new Fault('not_found', `there is no credential ${name}`);
+    if (!row) throw new NoSuch('credential', name);
     if (!TOOL_KINDS.has(row.kind)) {
       throw new Fault(
         'input_invalid',

@@ -5,7 +5,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWK } from 'jose';
 import type { Queryable } from '../database/pool.ts';
-import { Fault } from '../errors.ts';
+import { Fault, NoSuch } from '../errors.ts';
 import { Secret } from '../secret.ts';
 import type { SealKey } from '../vault/seal.ts';
 
@@ -92,7 +92,7 @@ export async function revokeSigningKey(tx: Queryable, kid: string): Promise<void
     'SELECT state FROM signing_keys WHERE kid = $1 FOR UPDATE',
     [kid],
   );
-  if (!row) throw new Fault('not_found', `there is no signing key ${kid}`);
+  if (!row) throw new NoSuch('signing key', kid);
   if (row.state === 'current') throw new Fault('conflict', 'the current key cannot be revoked: rotate first');
   await tx.query(
     `UPDATE signing_keys SET state = 'revoked', revoked_at = now(), sealed_private = NULL

@@ -3,7 +3,7 @@
  * use it, for exactly this row and version, before it goes anywhere near a statement.
  */
 import type { Queryable } from '../database/pool.ts';
-import { Fault } from '../errors.ts';
+import { Fault, NoSuch } from '../errors.ts';
 import { makeId } from '../id.ts';
 import type { Secret } from '../secret.ts';
 import type { KeyClass } from './class-keys.ts';
@@ -125,7 +125,7 @@ export async function rotateCredential(
       WHERE v.name = $1 AND c.name = $2 FOR UPDATE OF c`,
     [vault, name],
   );
-  if (!row) throw new Fault('not_found', `there is no credential ${vault}/${name}`);
+  if (!row) throw new NoSuch('credential', `${vault}/${name}`);
   if (row.settings['grant'] === 'refresh_token' && !parts['refresh_token']) {
     throw new Fault('input_invalid', 'the grant refresh_token needs the secret part "refresh_token"');
   }
@@ -186,7 +186,7 @@ export async function findCredential(db: Queryable, vault: string, name: string)
     vault,
     name,
   ]);
-  if (!row) throw new Fault('not_found', `there is no credential ${vault}/${name}`);
+  if (!row) throw new NoSuch('credential', `${vault}/${name}`);
   return row;
 }
 
@@ -205,7 +205,7 @@ function classOf({ kind, settings }: Pick<OldCredential, 'kind' | 'settings'>): 
 
 async function findVault(db: Queryable, name: string): Promise<string> {
   const [row] = await db.query<{ id: string }>('SELECT id FROM vaults WHERE name = $1', [name]);
-  if (!row) throw new Fault('not_found', `there is no vault ${name}`);
+  if (!row) throw new NoSuch('vault', name);
   return row.id;
 }
 

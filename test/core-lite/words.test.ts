@@ -1,7 +1,8 @@
 /** The small parts: ids, versions, spelling, faults, decisions. */
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../cli/catalogue.ts';
 import { Allow, Deny } from '../../core-lite/decision.ts';
-import { Fault, isFault } from '../../core-lite/errors.ts';
+import { Fault, isFault, LISTS, NoSuch } from '../../core-lite/errors.ts';
 import { isId, makeId } from '../../core-lite/id.ts';
 import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
 import { formatAddress, translateListenError } from '../../core-lite/service.ts';
@@ -79,6 +80,17 @@ describe('faults', () => {
     expect(fault).toMatchObject({ code: 'conflict', status: 409, message: 'it is in use', name: 'Fault' });
     expect(fault.remedy).toMatch(/^[^\n]+[^.]$/);
     expect(`${fault} ${JSON.stringify(fault)}`).not.toContain('canary');
+  });
+
+  it('of a name that is not there say what lists the names, by a command that exists', () => {
+    expect(new NoSuch('environment', 'x')).toMatchObject({
+      code: 'not_found',
+      status: 404,
+      message: 'there is no environment x',
+      remedy: 'see sallyport env list',
+    });
+    const commands = COMMANDS.map(({ name }) => name);
+    expect(commands).toEqual(expect.arrayContaining(Object.values(LISTS)));
   });
 
   it.each<[error: unknown, is: boolean]>([
