@@ -210,10 +210,12 @@ async function checkParent({ config, io }: Patient): Promise<string | Skipped> {
   const resolver = await openResolver(isIP(proxy.host) ? { ...config, hostsFile: undefined } : config);
   try {
     const extraRoots = proxy.scheme === 'https' ? await loadExtraRoots(config.extraCa) : [];
-    const failure = await new Parent({ proxy, resolver, extraRoots }).check(io.signal);
-    if (!failure)
-      return `${formatParentProxy(proxy)} answers; it looks names up, so no address is judged here`;
-    throw new CommandError(`${formatParentProxy(proxy)}: ${failure.code}`, REFUSALS.parent_failed.remedy);
+    const found = await new Parent({ proxy, resolver, extraRoots }).check(io.signal);
+    const shown = formatParentProxy(proxy);
+    if (found === 'answered') return `${shown} answers; it looks names up, so no address is judged here`;
+    if (found === 'closed')
+      return `${shown} is there; asked for a host that nobody has it hung up, as some do: where egress gets nowhere, is it ${proxy.scheme}?`;
+    throw new CommandError(`${shown}: ${found.code}`, REFUSALS.parent_failed.remedy);
   } finally {
     resolver.close();
   }

@@ -61,14 +61,20 @@ export class Parent {
     return this.readsHttp ? absoluteForm(head, target, this.#options.proxy.login) : head;
   }
 
-  /** Whether it answers and takes the login, asked with a name that nobody has (RFC 6761 6.4). For `doctor`. */
-  async check(signal: AbortSignal): Promise<ParentFailure | null> {
+  /**
+   * Whether it answers and takes the login, asked with a name that nobody has (RFC 6761 6.4). For `doctor`.
+   * @returns `closed` where it hung up: some say so that there is no such host, some that they do not speak this
+   */
+  async check(signal: AbortSignal): Promise<ParentFailure | 'answered' | 'closed'> {
     const nobody = parseTarget('sallyport.invalid:443');
     if (!nobody) throw new Error('unreachable: the name is well-formed');
     const entered = await this.#within(signal, (limited) => this.#enter(nobody, limited));
-    if (!(entered instanceof ParentFailure)) entered.destroy();
-    else if (!/^PARENT_(ANSWERED|REFUSED)_/.test(entered.code)) return entered;
-    return null;
+    if (!(entered instanceof ParentFailure)) {
+      entered.destroy();
+      return 'answered';
+    }
+    if (entered.code === 'PARENT_CLOSED') return 'closed';
+    return /^PARENT_(ANSWERED|REFUSED)_/.test(entered.code) ? 'answered' : entered;
   }
 
   /** Whether it reads the requests of plain HTTP itself: then its login goes with each. */

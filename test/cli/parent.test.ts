@@ -47,6 +47,18 @@ describe('doctor', () => {
       expect.objectContaining({ check: 'parent proxy', state: 'skipped' }),
     );
   });
+
+  it('says that a parent which hangs up may be one that cannot reach nobody’s host', async () => {
+    const closing = await startHttpParent({ answer: (socket) => socket.end() });
+    const proxy = { SALLYPORT_PARENT_PROXY: `http://127.0.0.1:${closing.port}` };
+    const result = await sallyport(['doctor', '--json'], { variables: { ...settingsOf(world), ...proxy } });
+    await closing.close();
+    expect(result.json<unknown[]>()).toContainEqual({
+      check: 'parent proxy',
+      state: 'ok',
+      detail: expect.stringContaining('it hung up, as some do'),
+    });
+  });
 });
 
 describe('explain', () => {

@@ -299,9 +299,19 @@ describe('the check of doctor', () => {
   it('is content with any refusal but that of the login', async () => {
     const answer = (socket: Socket) => socket.write('HTTP/1.1 403 No\r\n\r\n');
     const parent = await start('http', { login: 'u:p', answer });
-    expect(await use('http', parent.port, { login: 'u:p' }).check(stop)).toBeNull();
+    expect(await use('http', parent.port, { login: 'u:p' }).check(stop)).toBe('answered');
     expect(parent.asked).toEqual(['sallyport.invalid:443']);
     expect(await use('http', parent.port).check(stop)).toMatchObject({ code: 'PARENT_AUTH' });
     await expect.poll(() => parent.open).toBe(0);
+  });
+
+  it.each(['http', 'socks5'] as const)('tells a hang-up of a %s parent from a failure', async (scheme) => {
+    const parent = await start(scheme, { answer: (socket) => socket.end() });
+    expect(await use(scheme, parent.port).check(stop)).toBe('closed');
+  });
+
+  it('is not content with words that it cannot read', async () => {
+    const parent = await start('http', { answer: (socket) => socket.end('220 mail\r\n\r\n') });
+    expect(await use('http', parent.port).check(stop)).toMatchObject({ code: 'PARENT_MALFORMED' });
   });
 });
