@@ -149,7 +149,7 @@ function connectHead(request: IncomingMessage, token: string): string {
   return `CONNECT ${request.url} HTTP/${request.httpVersion}\r\n${text}\r\n`;
 }
 
-/** A request without CONNECT, for an `http:` URL. */
+/** A request without CONNECT: what it names is for egress to judge, in its own words. */
 function servePlain(side: ProxySide, request: IncomingMessage, response: ServerResponse): void {
   const refuse = (why: Refusal): void => {
     const { status, text } = REFUSALS[why];
@@ -163,7 +163,8 @@ function servePlain(side: ProxySide, request: IncomingMessage, response: ServerR
   const target = request.url ?? '';
   const admission = side.admit(request);
   if (admission !== 'admitted') refuse(admission);
-  else if (!/^http:\/\//i.test(target)) refuse('no_proxy_request');
+  // A path alone is how a web server is asked, and how a page can make a browser ask.
+  else if (target === '' || target.startsWith('/')) refuse('no_proxy_request');
   else {
     forward(request, response, {
       to: side.egress,

@@ -104,6 +104,12 @@ describe('a program of our own user', () => {
     expect(arrived).toEqual([]);
   });
 
+  it.each(['GET ftp://plain.example/', 'OPTIONS *'])('%s goes on, for egress to refuse', async (line) => {
+    await enter(`${line} HTTP/1.1\r\nHost: plain.example\r\n\r\n`);
+    await expect.poll(() => arrived.length).toBe(1);
+    expect((await arrived[0]?.answer())?.text).toContain(`${line} HTTP/1.1\r\n`);
+  });
+
   it('is refused when it asks as a web server is asked, as a page can make a browser do', async () => {
     const body = connectHead(TARGET);
     const client = await enter(

@@ -282,6 +282,21 @@ describe('a request without CONNECT', () => {
     ]);
   });
 
+  it.each(['GET ftp://plain.example.com/x', 'GET https://plain.example.com/x', 'OPTIONS *'])(
+    '%s goes on too, for egress to refuse in its own words',
+    async (line) => {
+      const client = await enter(
+        `${line} HTTP/1.1\r\nHost: plain.example.com\r\nProxy-Authorization: ${basic(SECRET)}\r\n\r\n`,
+      );
+      const origin = await nextAtEgress();
+      expect((await origin.answer()).text.startsWith(`${line} HTTP/1.1\r\n`)).toBe(true);
+      origin.send(
+        'HTTP/1.1 400 No\r\nSallyport-Reason: scheme_refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
+      );
+      expect((await client.answer()).headers.get('sallyport-reason')).toBe('scheme_refused');
+    },
+  );
+
   it.each([
     ['without the secret', 'GET http://plain.example.com/ HTTP/1.1\r\nHost: plain.example.com\r\n\r\n', 407],
     ['for a path', `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nProxy-Authorization: ${basic(SECRET)}\r\n\r\n`, 400],
