@@ -46,7 +46,7 @@ export const credentialPut = defineCommand({
   notes: [
     'The value comes from a file, an environment variable or standard input, never from the command line; without an option it is read from standard input. One line end at its end is not part of it. A secret has at least 8 bytes.',
     'An environment_secret is put on requests in one form: as a header (--header, --format), as Basic (--basic-user), as a parameter (--query), or in place of a placeholder (--replace). With --path or --method it goes only on those requests, and what no secret of a host covers is refused; paths that could be read in two ways are refused too.',
-    '--value-from names what egress itself reads, on its own machine: a file below SALLYPORT_SECRET_FOLDER, or a variable that SALLYPORT_SECRET_VARIABLES lists. A changed file counts for the next request.',
+    '--value-from names what egress itself reads, on its own machine: a file below SALLYPORT_SECRET_FOLDER, or a variable that SALLYPORT_SECRET_VARIABLES lists. A changed file counts within a second.',
     'Most kinds have the one part "value". headers has a part for each header, named as the header; oauth has client_secret and perhaps refresh_token: name each with --secret.',
     'An oauth credential with a --variable is used like an environment_secret: bind it to environments, and its current token is put on requests to its hosts. Without one it is for the gates.',
   ],

@@ -1,4 +1,4 @@
-/** `exchanges`: the requests inside interceptions, newest last, and which secrets were put on them. */
+/** `exchanges`: the requests that egress read, newest last, and which secrets were put on them. */
 import { openApi, query } from '../api.ts';
 import { defineCommand, wrong } from '../command.ts';
 import { EXIT } from '../command-error.ts';
@@ -23,7 +23,7 @@ interface ExchangeAnswer {
 
 export const exchanges = defineCommand({
   name: 'exchanges',
-  summary: 'shows the requests inside interceptions, newest last',
+  summary: 'shows the requests inside interceptions and over plain HTTP, newest last',
   args: [],
   options: {
     connection: { type: 'string', value: 'ID', help: 'of this connection' },

@@ -41,6 +41,7 @@ export const podEnv = defineCommand({
   notes: [
     'Whatever credential stands in URL stands in what is printed: leave it out where a relay asks for none, and put nothing of it into an image. An egress token lasts 15 minutes; only a relay renews it.',
     'The files hold public roots and the egress CA, no secret. They must be readable by every user of the workload.',
+    'Node takes NODE_USE_ENV_PROXY and NODE_EXTRA_CA_CERTS only from the environment that it starts in: node --env-file reads them too late, so set these two where node is started. docker --env-file and Compose set them in time.',
     'Java prints JAVA_TOOL_OPTIONS whenever it starts and shows no password to a proxy, so without --java-proxy it is told of none where URL has a password.',
   ],
   examples: [

@@ -19,13 +19,16 @@ export interface OperatorValue {
   readonly digest: string;
 }
 
-export type ValueFailure =
-  /** The operator's settings do not open it. */
-  | 'VALUE_NOT_OPENED'
-  | 'VALUE_MISSING'
-  | 'VALUE_UNREADABLE'
-  /** Too short, too long, or with characters that no header carries. */
-  | 'VALUE_UNFIT';
+/** Code -> what it means. */
+export const VALUE_FAILURES = {
+  VALUE_NOT_OPENED:
+    'the file or variable is not one that SALLYPORT_SECRET_FOLDER or SALLYPORT_SECRET_VARIABLES opens',
+  VALUE_MISSING: 'the file does not exist, or the variable is not set or empty',
+  VALUE_UNREADABLE: 'the file cannot be read: look at its rights',
+  VALUE_UNFIT: 'the value is too short or too long for a secret, or holds what no header can carry',
+} as const satisfies Record<string, string>;
+
+export type ValueFailure = keyof typeof VALUE_FAILURES;
 
 export interface OperatorValuesOptions {
   /** Below it files are read; without it none are. */

@@ -10,6 +10,7 @@ import { readCommandLine } from '../../cli/command.ts';
 import { describeConfig } from '../../core-lite/config.ts';
 import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
 import { OAUTH_FAILURES } from '../../core-lite/vault/oauth-failure.ts';
+import { VALUE_FAILURES } from '../../core-lite/vault/operator-values.ts';
 import { HTTP_OUTCOMES } from '../../gates/http-outcomes.ts';
 import { REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
 import manifest from '../../package.json' with { type: 'json' };
@@ -90,7 +91,8 @@ function renderReasons(): string {
     '# Reasons',
     '',
     'The same word stands in the answer (`Sallyport-Reason`), in the log line and in the record. Written from',
-    '`core-lite/reasons.ts`, `core-lite/vault/oauth-failure.ts`, `gates/reasons.ts` and `gates/http-outcomes.ts` by a test.',
+    '`core-lite/reasons.ts`, `core-lite/vault/oauth-failure.ts`, `core-lite/vault/operator-values.ts`, `gates/reasons.ts` and',
+    '`gates/http-outcomes.ts` by a test.',
     '',
     '## Refused by egress',
     '',
@@ -103,6 +105,15 @@ function renderReasons(): string {
     '| code | what happened |',
     '| --- | --- |',
     ...Object.entries(OAUTH_FAILURES).map(([code, [what]]) => `| \`${code}\` | ${what} |`),
+    '',
+    '## No value of a secret that is a file or a variable',
+    '',
+    'Stands as the code of `injection_failed` and in the log. `CREDENTIAL_GONE` stands there where the credential itself',
+    'was deleted meanwhile.',
+    '',
+    '| code | what happened |',
+    '| --- | --- |',
+    ...Object.entries(VALUE_FAILURES).map(([code, what]) => `| \`${code}\` | ${what} |`),
     '',
     '## Let through by egress',
     '',
