@@ -46,6 +46,8 @@ describe('a row', () => {
 
 describe('the document', () => {
   const document = readFileSync(DOCUMENT, 'utf8');
+  /** Other tables of the document name clients too. */
+  const [, table = ''] = /<!-- table: begin -->(.*)<!-- table: end -->/s.exec(document) ?? [];
 
   it('has a place for the table, and keeps the rest', () => {
     const once = replaceTable(document, 'TABLE');
@@ -55,7 +57,7 @@ describe('the document', () => {
   });
 
   it('says of nobody that it failed', () => {
-    const cells = document
+    const cells = table
       .split('\n')
       .filter((line) => line.startsWith('| '))
       .flatMap(cellsOf);
@@ -63,7 +65,7 @@ describe('the document', () => {
   });
 
   it.each(REQUIRED)('has %s, which passes directly and by the relay', (name) => {
-    const cells = document
+    const cells = table
       .split('\n')
       .map(cellsOf)
       .find(([id]) => id === name);

@@ -117,7 +117,7 @@ export const ROWS: readonly Row[] = [
   {
     asked: 'trailers',
     ...all(shared('trailers of a request and of its answer are kept')),
-    http2: proof(HTTP2, 'pass both ways with trailers, those that authenticate left out'),
+    http2: proof(HTTP2, 'pass both ways with trailers, those that authenticate or override left out'),
   },
   {
     asked: 'a client of HTTP/1.0 and an origin that chunks',
