@@ -6,13 +6,13 @@ import type { Socket } from 'node:net';
 import type { Allow } from '../core-lite/decision.ts';
 import type { Address } from '../core-lite/network/address.ts';
 import { decideAddresses } from '../core-lite/network/decide-address.ts';
-import { isInsideName } from '../core-lite/network/host-name.ts';
 import { ResolveFailure } from '../core-lite/network/resolve.ts';
 import { formatTarget } from '../core-lite/network/target.ts';
 import type { EndReason, RefusalReason } from '../core-lite/reasons.ts';
 import { dial } from './act/dial.ts';
 import type { Offer } from './act/secure-origin.ts';
 import type { Connection, Stop } from './connection.ts';
+import { decideInsideName } from './decide/inside-name.ts';
 import type { Gate } from './gate.ts';
 import { OriginSession } from './http2/origin-session.ts';
 import { OriginConnection, type Place } from './origin-pool.ts';
@@ -173,7 +173,10 @@ async function allowedAddresses(
   if (early) return early;
   const { target } = connection;
   // The parent looks the name up, so only what the name itself says can be judged.
-  if (gate.parent) return isInsideName(target.host) ? { refusal: 'address_refused' } : [null];
+  if (gate.parent) {
+    const denied = decideInsideName(target);
+    return denied ? { refusal: denied.reason } : [null];
+  }
   const addresses = await resolve(gate, connection);
   if (!addresses) return connection.stopped ?? { refusal: 'resolve_failed' };
   found.addresses = addresses;

@@ -5,8 +5,8 @@
 import { Allow, Deny } from '../../core-lite/decision.ts';
 import type { Address } from '../../core-lite/network/address.ts';
 import { type AddressFacts, decideAddresses } from '../../core-lite/network/decide-address.ts';
-import { isInsideName } from '../../core-lite/network/host-name.ts';
 import type { Target } from '../../core-lite/network/target.ts';
+import { decideInsideName } from './inside-name.ts';
 
 export interface TokenRequestDecision {
   readonly decision: Allow | Deny;
@@ -20,5 +20,5 @@ export function decideTokenRequest(facts: AddressFacts): TokenRequestDecision {
 
 /** Behind a parent proxy, which looks the name up itself: only what the name says can be judged. */
 export function decideTokenName({ host }: Target): Allow | Deny {
-  return isInsideName(host) ? new Deny('address_refused') : new Allow('injected');
+  return decideInsideName({ host }) ?? new Allow('injected');
 }
