@@ -225,7 +225,7 @@ describe('a refresh token', () => {
     const replica = await start();
     await replica.tokens.read(credential);
     const [dump] = await installation.owner.query<{ text: string }>(
-      `SELECT string_agg(convert_from(decode(translate(encode(sealed_access || sealed_refresh, 'hex'), '', ''), 'hex'), 'LATIN1') || g::text, '') AS text
+      `SELECT string_agg(encode(sealed_access || sealed_refresh, 'escape') || g::text, '') AS text
          FROM oauth_grants g WHERE credential_id = $1`,
       [credential.id],
     );
