@@ -4,6 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { connect, isIP } from 'node:net';
+import { findRemedy } from '../core-lite/codes.ts';
 import type { Config } from '../core-lite/config.ts';
 import { checkSchema } from '../core-lite/database/migrate.ts';
 import type { Database } from '../core-lite/database/pool.ts';
@@ -11,7 +12,6 @@ import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
 import { formatParentProxy } from '../core-lite/network/parent-proxy.ts';
 import { ResolveFailure } from '../core-lite/network/resolve.ts';
-import { REFUSALS } from '../core-lite/reasons.ts';
 import { formatAddress } from '../core-lite/service.ts';
 import { KEY_CLASSES, openClassKey } from '../core-lite/vault/class-keys.ts';
 import { OAUTH_FAILURES, type OauthFailureCode } from '../core-lite/vault/oauth-failure.ts';
@@ -215,7 +215,7 @@ async function checkParent({ config, io }: Patient): Promise<string | Skipped> {
     if (found === 'answered') return `${shown} answers; it looks names up, so no address is judged here`;
     if (found === 'closed')
       return `${shown} is there; asked for a host that nobody has it hung up, as some do: where egress gets nowhere, is it ${proxy.scheme}?`;
-    throw new CommandError(`${shown}: ${found.code}`, REFUSALS.parent_failed.remedy);
+    throw new CommandError(`${shown}: ${found.code}`, findRemedy('parent_failed', found.code));
   } finally {
     resolver.close();
   }

@@ -135,7 +135,7 @@ const SETTINGS = {
   hostsFile: optional(
     'SALLYPORT_HOSTS_FILE',
     path,
-    'names and addresses that come before DNS, as in hosts(5)',
+    'names and addresses that come before DNS, as in hosts(5); read at the start',
   ),
   openNetworks: preset(
     'SALLYPORT_OPEN_NETWORKS',

@@ -5,6 +5,7 @@ import { CHECKS, type Check, type Patient, Skipped } from '../checks.ts';
 import { defineCommand, type Io } from '../command.ts';
 import { describeFailure, EXIT } from '../command-error.ts';
 import { findDatabaseUrl } from '../home.ts';
+import { checkSecretSources } from '../secret-sources.ts';
 import { formatTable } from '../table.ts';
 
 /** One line of the answer; what `--json` prints. */
@@ -44,7 +45,7 @@ async function examine(io: Io): Promise<readonly Finding[]> {
   const url = await findDatabaseUrl(config);
   const database = url && openDatabase(url, null, { max: 1 });
   try {
-    for (const [name, check] of CHECKS) {
+    for (const [name, check] of [...CHECKS, SECRET_SOURCES]) {
       const lost = findings.some((each) => each.check === 'database' && each.state === 'wrong');
       const usable = lost ? UNREACHABLE : (database ?? UNNAMED);
       findings.push(await run(name, check, { config, database: usable, io }));
@@ -77,3 +78,4 @@ function findingRow({ check, state, detail }: Finding): string[] {
 
 const UNNAMED = new Skipped('DATABASE_URL is not set, and no database of `npm start` runs here');
 const UNREACHABLE = new Skipped('the database cannot be reached');
+const SECRET_SOURCES = ['secret sources', checkSecretSources] as const;

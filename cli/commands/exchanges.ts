@@ -14,6 +14,8 @@ interface ExchangeAnswer {
   readonly path: string;
   readonly status: number | null;
   readonly reason: string;
+  /** Says more than the reason does. */
+  readonly code: string | null;
   readonly credentials: readonly string[];
   readonly bytesUp: number;
   readonly bytesDown: number;
@@ -52,14 +54,14 @@ export const exchanges = defineCommand({
 });
 
 function formatExchange(exchange: ExchangeAnswer): string[] {
-  const { at, environment, host, port, method, path, status, reason, credentials } = exchange;
+  const { at, environment, host, port, method, path, status, reason, code, credentials } = exchange;
   return [
     formatMoment(at),
     environment,
     `${host}:${port}`,
     `${method} ${path}`,
     status === null ? '-' : String(status),
-    reason,
+    [reason, code].filter(Boolean).join(' '),
     credentials.join(' ') || '-',
     String(exchange.bytesUp),
     String(exchange.bytesDown),

@@ -28,6 +28,7 @@ import { exchangeRoutes } from './exchanges.ts';
 import { leaseRoutes } from './leases.ts';
 import { modelRoutes } from './models.ts';
 import { publicRoutes } from './public.ts';
+import { describeMisfit } from './schemas.ts';
 import { sessionRoutes } from './sessions.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
 import { turnRoutes } from './turns.ts';
@@ -123,6 +124,7 @@ function describeValidation(error: FastifyError): string {
   const where = `${error.validationContext ?? 'input'}${first?.instancePath ?? ''}`;
   // An unknown field fails against the schema that admits nothing.
   if (first?.message === 'schema is false') return `${where} is not a field of this route`;
+  if (first?.keyword === 'pattern') return `${where} ${describeMisfit(first.params['pattern'])}`;
   return `${where} ${first?.message ?? 'is malformed'}`;
 }
 

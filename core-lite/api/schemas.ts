@@ -2,14 +2,23 @@
 import { Type } from 'typebox';
 import { Fault } from '../errors.ts';
 
+const NAME = '^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$';
 /** The name of a vault, a credential, an environment: it stands in paths and on command lines. */
-export const Name = Type.String({ pattern: '^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$' });
+export const Name = Type.String({ pattern: NAME });
 
 /** A moment; JSON has it as RFC 3339. */
 export const Moment = Type.Unsafe<Date | string>({ type: 'string', format: 'date-time' });
 
 /** One host pattern. What it must look like is judged where it is parsed, which can say more. */
 export const HostText = Type.String({ minLength: 1, maxLength: 300 });
+
+/** What does not fit a pattern, in words. */
+export function describeMisfit(pattern: unknown): string {
+  if (pattern === NAME)
+    return 'is no name: lower-case letters, digits, dots, dashes and underscores, at most 63, a letter or digit at each end';
+  const prefix = /^\^([a-z]{3})_\[0-9a-f\]\{32\}\$$/.exec(String(pattern))?.[1];
+  return prefix ? `is no id like ${prefix}_0123…, as the lists show them` : `does not match ${pattern}`;
+}
 
 export const SessionId = Type.String({ pattern: '^ses_[0-9a-f]{32}$' });
 export const TurnId = Type.String({ pattern: '^trn_[0-9a-f]{32}$' });

@@ -79,7 +79,7 @@ export async function putCredential(
   if (old && old.kind !== credential.kind) {
     throw new Fault(
       'conflict',
-      `${vault}/${name} is a ${old.kind}: remove it to make it a ${credential.kind}`,
+      `${vault}/${name} is of the kind ${old.kind}: remove it to make it one of the kind ${credential.kind}`,
     );
   }
   if (old && classOf(old) !== classOf(credential)) {

@@ -79,7 +79,8 @@ export function parseCredential(input: CredentialInput): Credential {
 export function packSecret(kind: CredentialKind, parts: Readonly<Record<string, Secret>>): Secret {
   const names = Object.keys(parts);
   const { required, optional } = SECRET_PARTS[kind];
-  for (const name of required) if (!parts[name]) throw invalid(`a ${kind} needs the secret part "${name}"`);
+  for (const name of required)
+    if (!parts[name]) throw invalid(`${kind} credentials need the secret part "${name}"`);
   if (kind === 'headers') {
     if (names.length === 0) throw invalid('a headers credential needs at least one header');
     for (const name of names) checkHeader(name);
@@ -87,7 +88,7 @@ export function packSecret(kind: CredentialKind, parts: Readonly<Record<string, 
       throw invalid('a header is named twice');
   } else {
     const strange = names.find((name) => !required.includes(name) && !optional.includes(name));
-    if (strange) throw invalid(`a ${kind} has no secret part "${strange}"`);
+    if (strange) throw invalid(`${kind} credentials have no secret part "${strange}"`);
   }
   for (const [name, part] of Object.entries(parts)) checkSecretValue(kind, name, part);
   return new Secret(JSON.stringify(Object.fromEntries(names.map((name) => [name, parts[name]?.reveal()]))));
@@ -183,7 +184,8 @@ function readRules(input: Partial<RequestRules> = NO_RULES): { readonly rules?: 
 function refuseForeignSettings(input: CredentialInput): void {
   const allowed = SETTINGS_OF[input.kind];
   for (const name of ['variable', 'placement', 'rules', 'valueFrom', ...OAUTH_SETTINGS] as const) {
-    if (input[name] !== undefined && !allowed.includes(name)) throw invalid(`a ${input.kind} has no ${name}`);
+    if (input[name] !== undefined && !allowed.includes(name))
+      throw invalid(`${input.kind} credentials have no ${name}`);
   }
 }
 

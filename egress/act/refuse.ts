@@ -4,6 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { findRemedy } from '../../core-lite/codes.ts';
 import { REFUSALS, type RefusalReason } from '../../core-lite/reasons.ts';
 
 export interface RefusalAnswer {
@@ -64,7 +65,8 @@ export function refusalParts({
   connectionId,
   code,
 }: Omit<RefusalAnswer, 'keepAlive' | 'isHead'>): RefusalParts {
-  const { status, text, remedy } = REFUSALS[reason];
+  const { status, text } = REFUSALS[reason];
+  const remedy = findRemedy(reason, code);
   const what = code ? `${text} (${code})` : text;
   const body = `sallyport: ${reason}: ${what}; ${remedy}${connectionId ? ` (${connectionId})` : ''}\n`;
   const headers: [string, string][] = [

@@ -279,6 +279,7 @@ describe('doctor', () => {
       SALLYPORT_GATES_LISTEN: formatAddress(gates.address),
       SALLYPORT_EXTRA_CA: roots,
       SALLYPORT_PARENT_PROXY: `http://127.0.0.1:${parent.port}`,
+      SALLYPORT_SECRET_FOLDER: folder,
     };
   });
   afterAll(async () => {
@@ -304,6 +305,7 @@ describe('doctor', () => {
     { check: 'gates', variables: { SALLYPORT_GATES_LISTEN: '127.0.0.1:1' } },
     { check: 'extra roots', variables: { SALLYPORT_EXTRA_CA: '/nonexistent/roots.pem' } },
     { check: 'parent proxy', variables: { SALLYPORT_PARENT_PROXY: 'socks5://127.0.0.1:1' } },
+    { check: 'secret sources', variables: { SALLYPORT_SECRET_FOLDER: '/nonexistent/secrets' } },
     { check: 'hosts file', variables: { SALLYPORT_HOSTS_FILE: '/nonexistent/hosts' } },
     { check: 'keys', variables: { SALLYPORT_MASTER_KEY: Buffer.alloc(32, 8).toString('base64') } },
     { check: 'database', variables: { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' } },

@@ -7,10 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../cli/catalogue.ts';
 import { readCommandLine } from '../../cli/command.ts';
+import { CODES } from '../../core-lite/codes.ts';
 import { describeConfig } from '../../core-lite/config.ts';
 import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
-import { OAUTH_FAILURES } from '../../core-lite/vault/oauth-failure.ts';
-import { VALUE_FAILURES } from '../../core-lite/vault/operator-values.ts';
 import { HTTP_OUTCOMES } from '../../gates/http-outcomes.ts';
 import { REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
 import manifest from '../../package.json' with { type: 'json' };
@@ -91,29 +90,23 @@ function renderReasons(): string {
     '# Reasons',
     '',
     'The same word stands in the answer (`Sallyport-Reason`), in the log line and in the record. Written from',
-    '`core-lite/reasons.ts`, `core-lite/vault/oauth-failure.ts`, `core-lite/vault/operator-values.ts`, `gates/reasons.ts` and',
-    '`gates/http-outcomes.ts` by a test.',
+    '`core-lite/reasons.ts`, `core-lite/codes.ts`, `gates/reasons.ts` and `gates/http-outcomes.ts` by a test.',
     '',
     '## Refused by egress',
     '',
     ...renderRefusals(REFUSALS),
     '',
-    '## No current token of an oauth credential',
+    '## Codes: which thing it was',
     '',
-    'Stands as the code of `injection_failed`, in the log, and in `credential list`.',
+    'Stands beside a reason in the answer (`Sallyport-Code`), in the log and in the record; those of oauth credentials in',
+    '`credential list` too. Beside `origin_certificate`, `origin_failed` and `connect_failed` stand OpenSSL’s and Node’s own',
+    'codes as they are.',
     '',
-    '| code | what happened |',
-    '| --- | --- |',
-    ...Object.entries(OAUTH_FAILURES).map(([code, [what]]) => `| \`${code}\` | ${what} |`),
-    '',
-    '## No value of a secret that is a file or a variable',
-    '',
-    'Stands as the code of `injection_failed` and in the log. `CREDENTIAL_GONE` stands there where the credential itself',
-    'was deleted meanwhile.',
-    '',
-    '| code | what happened |',
-    '| --- | --- |',
-    ...Object.entries(VALUE_FAILURES).map(([code, what]) => `| \`${code}\` | ${what} |`),
+    '| code | what happened | what to do |',
+    '| --- | --- | --- |',
+    ...Object.entries(CODES).map(
+      ([code, { text, remedy }]) => `| \`${code.replace(/_$/, '_…')}\` | ${text} | ${remedy} |`,
+    ),
     '',
     '## Let through by egress',
     '',
