@@ -4,26 +4,16 @@
  * secret are compared with what comes from an origin; they never go on from here.
  */
 import type { Secret } from '../../core-lite/secret.ts';
-import { makeSieve, type Sieve } from './sieve.ts';
-import {
-  END,
-  fits,
-  MAX_SPELLING_BYTES,
-  PLUS_OR_DASH,
-  SLASH_OR_UNDERSCORE,
-  SPACE_OR_PLUS,
-} from './symbols.ts';
+import { type Endings, endingsOf } from './endings.ts';
+import { readingsOf } from './readings.ts';
+import { MAX_SPELLING_BYTES, PLUS_OR_DASH, SLASH_OR_UNDERSCORE, SPACE_OR_PLUS } from './symbols.ts';
 
 export interface Forms {
-  /** The symbols of all forms, each form closed by `END`. */
-  readonly symbols: Uint16Array;
-  /** Where each form begins in `symbols`. */
-  readonly starts: readonly number[];
-  /** By byte: whether a form may begin with it. */
-  readonly beginners: Uint8Array;
+  /** The symbols of each. */
+  readonly forms: readonly (readonly number[])[];
   /** How many bytes the longest form takes at most, in whatever spelling. */
   readonly longest: number;
-  readonly sieve: Sieve;
+  readonly endings: Endings;
 }
 
 /** Made once for the same secrets: it costs more than the search of a short answer. @param secrets at least one */
@@ -40,15 +30,8 @@ export function formsOf(secrets: readonly Secret[]): Forms {
 
 function makeForms(secrets: readonly Secret[]): Forms {
   const forms = secrets.flatMap((secret) => formsOfOne(Buffer.from(secret.reveal(), 'utf8')));
-  const symbols = Uint16Array.from(forms.flatMap((form) => [...form, END]));
   const longest = Math.max(...forms.map((form) => form.length)) * MAX_SPELLING_BYTES;
-  const starts: number[] = [];
-  let at = 0;
-  for (const form of forms) {
-    starts.push(at);
-    at += form.length + 1;
-  }
-  return { symbols, starts, beginners: beginnersOf(forms), longest, sieve: makeSieve(forms) };
+  return { forms, longest, endings: endingsOf(forms, forms.map(readingsOf)) };
 }
 
 function formsOfOne(secret: Buffer): number[][] {
@@ -65,12 +48,6 @@ function base64Form(secret: Buffer, before: number): number[] {
     if (char === '+') return PLUS_OR_DASH;
     return char === '/' ? SLASH_OR_UNDERSCORE : char.charCodeAt(0);
   });
-}
-
-function beginnersOf(forms: readonly (readonly number[])[]): Uint8Array {
-  const begins = (byte: number) => forms.some(([first]) => first !== undefined && fits(first, byte));
-  const escapes = [...'%\\'].map((char) => char.charCodeAt(0));
-  return Uint8Array.from({ length: 256 }, (_, byte) => (escapes.includes(byte) || begins(byte) ? 1 : 0));
 }
 
 const made = new WeakMap<Secret, { readonly of: readonly Secret[]; readonly forms: Forms }>();

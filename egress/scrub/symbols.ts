@@ -10,14 +10,17 @@ export const PLUS_OR_DASH = 0x101;
 export const SLASH_OR_UNDERSCORE = 0x102;
 /** As `\u002f` takes. */
 export const MAX_SPELLING_BYTES = 6;
-/** Closes a form. */
-export const END = 0x1ff;
 
 /** Whether a byte, plain or taken out of its escape, is the symbol. */
 export function fits(symbol: number, byte: number): boolean {
   if (symbol < SPACE_OR_PLUS) return symbol === byte;
   const either = EITHER[symbol - SPACE_OR_PLUS];
   return either !== undefined && (either[0] === byte || either[1] === byte);
+}
+
+/** A byte that the symbol may be. */
+export function byteOf(symbol: number): number {
+  return EITHER[symbol - SPACE_OR_PLUS]?.[1] ?? symbol;
 }
 
 /** What stands behind the backslash of a short escape of the symbol; -1 where it has none. */
@@ -27,44 +30,34 @@ export function shortEscape(symbol: number): number {
   return symbol === QUOTE || symbol === SLASH || symbol === BACKSLASH ? symbol : -1;
 }
 
-/** Every spelling of a symbol, as bytes. */
-export function spellings(symbol: number): readonly (readonly number[])[] {
-  const plain = EITHER[symbol - SPACE_OR_PLUS] ?? [symbol];
-  const digits = plain.flatMap((byte) => {
-    const low = byte.toString(16).padStart(2, '0');
-    return [
-      ...new Set([
-        low,
-        low.toUpperCase(),
-        `${low[0]}${low[1]?.toUpperCase()}`,
-        `${low[0]?.toUpperCase()}${low[1]}`,
-      ]),
-    ];
-  });
-  const short = shortEscape(symbol);
-  return [
-    ...plain.map((byte) => [byte]),
-    ...digits.map((pair) => bytesOf(`%${pair}`)),
-    ...digits.map((pair) => bytesOf(`\\u00${pair}`)),
-    ...(short < 0 ? [] : [[BACKSLASH, short]]),
-  ];
+/** The same for all bytes that are told apart nowhere but where a form is compared: those that may be one symbol. */
+export function fold(byte: number): number {
+  if (byte === SPACE || byte === DASH) return PLUS;
+  if (byte === TAB) return LETTER_T;
+  return byte === UNDERSCORE ? SLASH : byte;
 }
 
-function bytesOf(text: string): number[] {
-  return [...Buffer.from(text, 'latin1')];
+/** The digit's value; -1 of what is none. */
+export function hexDigit(byte: number): number {
+  if (byte >= ZERO && byte <= ZERO + 9) return byte - ZERO;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
 }
 
+export const TAB = 0x09;
+export const QUOTE = 0x22;
+export const PERCENT = 0x25;
+export const SLASH = 0x2f;
+export const ZERO = 0x30;
+export const BACKSLASH = 0x5c;
+export const LETTER_T = 0x74;
+export const LETTER_U = 0x75;
 const SPACE = 0x20;
 const PLUS = 0x2b;
 const DASH = 0x2d;
-const SLASH = 0x2f;
 const UNDERSCORE = 0x5f;
-const BACKSLASH = 0x5c;
-const QUOTE = 0x22;
-const TAB = 0x09;
-const LETTER_T = 0x74;
 const EITHER: readonly (readonly [number, number])[] = [
   [SPACE, PLUS],
-  [PLUS, DASH],
-  [SLASH, UNDERSCORE],
+  [DASH, PLUS],
+  [UNDERSCORE, SLASH],
 ];

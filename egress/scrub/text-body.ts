@@ -46,7 +46,7 @@ export class TextBody implements BodyScrubber {
 
   #mask(start: number, end: number): void {
     if (start >= this.#maskedTo) this.#tally.masked += 1;
-    this.#maskedTo = end;
+    this.#maskedTo = Math.max(end, this.#maskedTo);
     this.#held.mask(start, end);
   }
 }
