@@ -80,11 +80,14 @@ describe('the current token', () => {
   it('is the next one in the next request when the operator rotated the credential', async () => {
     const client = await enter();
     await serve(client, 'GET', OK);
+    const before = endpoint.forms.length;
     await gate.world.call('POST', `/v1/vaults/v/credentials/${name}/rotate`, {
       secret: { client_secret: 'canary-client-secret-2' },
     });
     await vi.waitFor(async () => {
       const { asked } = await serve(client, 'GET', OK);
+      // Until the notice has come, the old token is the right one.
+      expect(endpoint.forms.length).toBeGreaterThan(before);
       expect(asked).toContain(`Bearer canary-access-${endpoint.forms.length}\r\n`);
     }, SOON);
     await vi.waitFor(
