@@ -15,7 +15,7 @@ import { writeResponseHead } from '../http1/write-head.ts';
 import type { BodyScrubber } from '../scrub/body-scrubber.ts';
 import { outlastsPause } from '../scrub/pause.ts';
 import type { ExchangeInput, ExchangeOutcome, Side, Unanswered } from './exchange.ts';
-import { breakOff, pass, send } from './send.ts';
+import { breakOff, gather, pass, send } from './send.ts';
 
 /** Never rejects. Where the answer broke off, the client's side is destroyed already. */
 export function relay(
@@ -129,6 +129,8 @@ class Exchange {
     // An HTTP/1.0 client cannot read chunks: it gets what is in them, and its connection ends with it.
     const bare = framing.kind === 'chunked' && this.#input.head.minor === 0;
     const keepClient = !bare && this.#mayKeepClient(framing);
+    // Most answers come in one piece, head and body.
+    gather(this.#client.socket);
     await send(this.#client.socket, this.#clientHead(bare ? withoutFraming(head) : head, !keepClient));
     const scrubbed = this.#input.scrubber.body(head);
     const complete = await this.#receiveBody(framing, bare, scrubbed).finally(() => scrubbed.close());

@@ -1,5 +1,6 @@
 /** Bytes to a socket, with backpressure: nobody writes faster than the other side reads. */
 import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import type { ByteReader } from '../http1/byte-reader.ts';
 import { reset } from './reset.ts';
 
@@ -17,6 +18,12 @@ export async function send(socket: Socket, bytes: Buffer): Promise<boolean> {
     socket.once('close', done);
   });
   return !socket.destroyed;
+}
+
+/** What is written until this turn is over goes out together: each write alone is a TLS record and a system call. */
+export function gather(to: Writable): void {
+  to.cork();
+  process.nextTick(() => to.uncork());
 }
 
 /** Opaque bytes one way, to their end; half-close is kept. @returns whether they ended cleanly */
