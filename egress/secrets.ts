@@ -75,8 +75,8 @@ export async function carrying<Result>(
   const ids = secrets.map(({ credentialId }) => credentialId);
   const letGo = connection.carry(ids);
   try {
-    const bound = await readBindings(gate, connection).catch(() => []);
-    const all = ids.every((id) => bound.some(({ credentialId }) => credentialId === id));
+    const standing = await readStanding(gate, connection).catch(() => null);
+    const all = ids.every((id) => standing?.bound.some(({ credentialId }) => credentialId === id));
     return all ? await work() : null;
   } finally {
     letGo();

@@ -214,9 +214,13 @@ class Exchange {
     return true;
   }
 
-  async #nextOfAnswer(scrubbed: BodyScrubber): Promise<Buffer | NoBytes> {
+  #nextOfAnswer(scrubbed: BodyScrubber): Promise<Buffer | NoBytes> {
     const next = this.#origin.reader.next();
-    if (scrubbed.mayLetGo && (await outlastsPause(next))) await this.#pass(scrubbed.letGo());
+    return scrubbed.mayLetGo ? this.#letGoAtPause(next, scrubbed) : next;
+  }
+
+  async #letGoAtPause(next: Promise<Buffer | NoBytes>, scrubbed: BodyScrubber): Promise<Buffer | NoBytes> {
+    if (await outlastsPause(next)) await this.#pass(scrubbed.letGo());
     return next;
   }
 

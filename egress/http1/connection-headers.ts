@@ -3,12 +3,11 @@ import { foldName, type HeaderLine, headerValues } from './head.ts';
 
 /** The lines that go on to the next hop. What frames the message or names its host stays, whoever nominates it. */
 export function dropConnectionHeaders(headers: readonly HeaderLine[]): readonly HeaderLine[] {
-  const nominated = headerValues(headers, 'connection')
-    .flatMap((value) => value.split(','))
-    .map((name) => foldName(name.trim()))
-    .filter((name) => !MESSAGE_HEADERS.has(name));
-  const dropped = new Set([...CONNECTION_HEADERS, ...nominated]);
-  return headers.filter(({ name }) => !dropped.has(foldName(name)));
+  const nominated = nominatedBy(headerValues(headers, 'connection'));
+  return headers.filter(({ name }) => {
+    const folded = foldName(name);
+    return !CONNECTION_HEADERS.has(folded) && !nominated.has(folded);
+  });
 }
 
 /**
@@ -18,6 +17,11 @@ export function dropConnectionHeaders(headers: readonly HeaderLine[]): readonly 
  */
 export function framesOrRoutes(name: string): boolean {
   return CONNECTION_HEADERS.has(name) || MESSAGE_HEADERS.has(name) || name.startsWith('proxy-');
+}
+
+function nominatedBy(values: readonly string[]): ReadonlySet<string> {
+  const names = values.flatMap((value) => value.split(',')).map((name) => foldName(name.trim()));
+  return new Set(names.filter((name) => !MESSAGE_HEADERS.has(name)));
 }
 
 /** RFC 9110 7.6.1, and what proxies were sent by mistake. */

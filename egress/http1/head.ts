@@ -32,7 +32,7 @@ export interface ResponseHead {
 
 /** Some origins take `X_Api_Key` or `X.Api.Key` for `X-Api-Key`: to a CGI variable (RFC 3875 4.1.18) all marks are one. */
 export function foldName(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '-');
+  return FOLDED.test(name) ? name : name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 }
 
 /** The index behind the end of the head, or -1 while it is not complete. @param from where to look from */
@@ -74,7 +74,9 @@ export function parseHeaderLines(lines: readonly string[], first: number): Heade
 
 /** Every value of a header, in order. @param name in lower case */
 export function headerValues(headers: readonly HeaderLine[], name: string): string[] {
-  return headers.filter((header) => header.name === name).map((header) => header.value);
+  const values: string[] = [];
+  for (const header of headers) if (header.name === name) values.push(header.value);
+  return values;
 }
 
 function parseHeaderLine(raw: string): HeaderLine | null {
@@ -102,6 +104,8 @@ function splitHead(bytes: Buffer): string[] {
   return bytes.toString('latin1', 0, bytes.length - 4).split('\r\n');
 }
 
+/** What folding leaves as it is, as almost all names are. */
+const FOLDED = /^[a-z0-9-]*$/;
 /** RFC 9110 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** RFC 9110 5.5: visible characters, blanks and obs-text; no control character, so no CR, LF or NUL. */
