@@ -30,6 +30,10 @@ export const CODES: Readonly<Record<string, Code>> = {
     text: 'the secret was unbound from the environment while the request was under way',
     remedy: 'ask again without it, or have an operator bind one: sallyport env put --credential',
   },
+  SECRET_CHANGED: {
+    text: 'the secrets of the host changed again and again while the request waited for the host',
+    remedy: 'ask again',
+  },
   CREDENTIAL_GONE: {
     text: 'the credential was deleted meanwhile',
     remedy: 'an operator should bind another: sallyport env put --credential',

@@ -4,7 +4,8 @@
  */
 import { Allow } from '../core-lite/decision.ts';
 import { makeId } from '../core-lite/id.ts';
-import type { ApprovalReason, Reason, RefusalReason } from '../core-lite/reasons.ts';
+import type { Binding } from '../core-lite/network/policy.ts';
+import type { ApprovalReason, EndReason, Reason, RefusalReason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import { placeSecrets, type RequestParts } from './act/inject.ts';
 import type { Connection } from './connection.ts';
@@ -25,6 +26,10 @@ export interface Granted {
   readonly scope: string;
   /** With its secrets. */
   readonly parts: RequestParts;
+  /** What it was judged by: all that was bound to the host, */
+  readonly bound: readonly Binding[];
+  /** and what of that covers the request. */
+  readonly chosen: readonly Binding[];
 }
 
 export interface ExchangeRefusal {
@@ -54,13 +59,15 @@ export async function grantExchange(
   }
   // Nothing is opened for a request that is refused.
   const chosen = chooseSecrets(head, bound);
-  const secrets = chosen === 'contested' ? [] : await openSecrets(gate, chosen).catch(() => null);
+  if (chosen === 'contested') throw new Error('unreachable: such a request is not allowed');
+  const secrets = await openSecrets(gate, chosen).catch(() => null);
   if (!secrets) return UNREADABLE;
   if ('unusable' in secrets) return { refusal: 'injection_failed', code: secrets.unusable };
   const parts = placeSecrets(decision, { ...head, headers }, secrets);
   if (!parts) return { refusal: 'injection_failed', code: 'KEY_OF_THE_CLIENT' };
   const reason = parts.placed.length > 0 ? decision.reason : 'placeholder_absent';
-  return { proof: decision, secrets: parts.placed, reason, scope: scopeOf(connection, secrets), parts };
+  const scope = scopeOf(connection, secrets);
+  return { proof: decision, secrets: parts.placed, reason, scope, parts, bound, chosen };
 }
 
 /** One that is over. */
@@ -80,6 +87,17 @@ export interface ExchangeEnd {
   readonly masked: number;
   /** More exactly why it was refused, where the reason leaves it open. */
   readonly code?: string | undefined;
+}
+
+/** What passed of one, as far as it came. */
+export type Passed = Pick<ExchangeEnd, 'bytesUp' | 'bytesDown' | 'code'> & { readonly masked?: number };
+
+/** What an interception came to. */
+export interface InterceptionEnd {
+  readonly reason: EndReason;
+  readonly exchanges: number;
+  readonly bytesUp: number;
+  readonly bytesDown: number;
 }
 
 /**

@@ -9,13 +9,15 @@ import type { ExchangeOutcome, Side } from './act/exchange.ts';
 import { mayTrail } from './act/inject.ts';
 import { refuse } from './act/refuse.ts';
 import { relay } from './act/relay.ts';
+import { type Carried, carrying } from './carry.ts';
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
 import {
-  type ExchangeEnd,
   type ExchangeRefusal,
   type Granted,
   grantExchange,
+  type InterceptionEnd,
+  type Passed,
   reasonOfAnswer,
   recordExchange,
 } from './grant.ts';
@@ -29,15 +31,6 @@ import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachConnection } from './reach.ts';
 import { Renewal } from './renewal.ts';
 import { Scrubber } from './scrub/scrubber.ts';
-import { carrying } from './secrets.ts';
-
-/** What an interception came to. */
-export interface InterceptionEnd {
-  readonly reason: EndReason;
-  readonly exchanges: number;
-  readonly bytesUp: number;
-  readonly bytesDown: number;
-}
 
 /**
  * Serves the requests of one client connection, one after the other. Never rejects.
@@ -65,8 +58,6 @@ interface Noted {
   readonly head: Pick<RequestHead, 'method' | 'target'>;
   readonly at: Date;
 }
-
-type Passed = Pick<ExchangeEnd, 'bytesUp' | 'bytesDown' | 'code'> & { readonly masked?: number };
 
 class Interception {
   readonly #gate: Gate;
@@ -173,15 +164,23 @@ class Interception {
   }
 
   async #ask(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<boolean> {
-    const work = () => this.#askOrigin(asked, granted, renewal);
-    const done = await carrying(this.#gate, this.#connection, granted.secrets, work);
-    return done ?? this.#refuse({ refusal: 'injection_failed', code: 'SECRET_UNBOUND' }, asked);
+    const done = await carrying(this.#gate, this.#connection, {
+      granted,
+      grant: () => this.#grant(asked.head),
+      work: (carried) => this.#askOrigin(asked, carried, renewal),
+    });
+    return typeof done === 'boolean' ? done : this.#refuse(done, asked);
   }
 
-  async #askOrigin(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<boolean> {
+  async #askOrigin(asked: Asked, carried: Carried, renewal: Renewal<Granted>): Promise<boolean | 'changed'> {
+    const { granted, stands } = carried;
     for (;;) {
       const origin = await this.#reach(granted);
       if ('refusal' in origin) return this.#refuse(origin, asked, granted.secrets);
+      if (!(await stands())) {
+        this.#origin = origin;
+        return 'changed';
+      }
       const reused = origin.used;
       const outcome = await this.#relay(asked, granted, origin, renewal);
       // A kept connection may have died just then. Only what surely has no effect is asked again, over a new one.

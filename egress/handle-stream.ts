@@ -2,40 +2,40 @@
  * The way of an exchange that came as an HTTP/2 stream: what `handle-exchange.ts` is for HTTP/1.1. Each stream is an
  * exchange of its own, with facts and secrets read for it; one that is refused or breaks off leaves the others alone.
  */
-import {
-  constants,
-  type Http2Stream,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-  sensitiveHeaders,
-} from 'node:http2';
+import { constants, type Http2Stream, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { EndReason, Reason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import { bearersOf, mayTrail } from './act/inject.ts';
+import { type Carried, carrying } from './carry.ts';
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
 import {
-  type ExchangeEnd,
   type ExchangeRefusal,
   type Granted,
   grantExchange,
+  type InterceptionEnd,
+  type Passed,
   reasonOfAnswer,
   recordExchange,
 } from './grant.ts';
-import type { InterceptionEnd } from './handle-exchange.ts';
 import type { HeaderLine } from './http1/head.ts';
 import { openClientSession } from './http2/client-session.ts';
 import { Ending } from './http2/ending.ts';
 import type { StreamOutcome } from './http2/exchange.ts';
-import { dropHopHeaders, readRequestHead, type StreamHead, writeRequestHead } from './http2/head.ts';
+import {
+  dropHopHeaders,
+  readRequestHead,
+  type StreamHead,
+  sensitiveNames,
+  writeRequestHead,
+} from './http2/head.ts';
 import { OriginSession } from './http2/origin-session.ts';
 import { refuseStream } from './http2/refuse.ts';
 import { relayStream } from './http2/relay.ts';
 import { type Found, reachSession, type SecuredOrigin, type Unreached } from './reach.ts';
 import { Renewal } from './renewal.ts';
 import { Scrubber } from './scrub/scrubber.ts';
-import { carrying } from './secrets.ts';
 
 /**
  * Serves the streams of one client connection. Never rejects.
@@ -108,13 +108,8 @@ class StreamInterception {
         session.destroy();
       });
       session.on('stream', (stream, headers, flags, raw) => {
-        const sensitive: unknown = Reflect.get(headers, sensitiveHeaders);
         const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
-        this.#take(
-          stream,
-          new Ending(stream, ended),
-          readRequestHead(raw, Array.isArray(sensitive) ? sensitive : []),
-        );
+        this.#take(stream, new Ending(stream, ended), readRequestHead(raw, sensitiveNames(headers)));
       });
       session.once('close', () => resolve(reason));
     });
@@ -160,19 +155,28 @@ class StreamInterception {
   }
 
   async #ask(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<void> {
-    const work = () => this.#askOrigin(asked, granted, renewal).then(() => true);
-    const done = await carrying(this.#gate, this.#connection, granted.secrets, work);
-    if (!done) this.#refuse({ refusal: 'injection_failed', code: 'SECRET_UNBOUND' }, asked);
+    const refused = await carrying(this.#gate, this.#connection, {
+      granted,
+      grant: () => this.#grant(asked),
+      work: (carried) => this.#askOrigin(asked, carried, renewal),
+    });
+    if (refused) this.#refuse(refused, asked);
   }
 
-  async #askOrigin(asked: Asked, granted: Granted, renewal: Renewal<Granted>): Promise<void> {
+  async #askOrigin(asked: Asked, carried: Carried, renewal: Renewal<Granted>): Promise<null | 'changed'> {
+    const { granted, stands } = carried;
     for (let attempt = 1; ; attempt++) {
       const origin = await this.#reach(granted);
-      if ('refusal' in origin) return this.#refuse(origin, asked, granted.secrets);
+      if ('refusal' in origin) {
+        this.#refuse(origin, asked, granted.secrets);
+        return null;
+      }
+      if (!(await stands())) return 'changed';
       const reused = origin.used;
       const outcome = await this.#relay(asked, granted, origin, renewal);
       if (attempt === MAX_ATTEMPTS || !mayAskAgain(asked, outcome, reused)) {
-        return this.#conclude(asked, granted, origin, outcome);
+        this.#conclude(asked, granted, origin, outcome);
+        return null;
       }
     }
   }
@@ -215,7 +219,6 @@ class StreamInterception {
     origin: OriginSession,
     outcome: StreamOutcome,
   ): void {
-    const { stream } = asked;
     this.#bytesUp += outcome.bytesUp;
     if (outcome.kind === 'answered') {
       this.#bytesDown += outcome.bytesDown;
@@ -234,7 +237,7 @@ class StreamInterception {
       this.#refuse({ refusal: 'origin_failed' }, asked, secrets, outcome.bytesUp);
       return;
     }
-    if (outcome.kind === 'unanswered') stream.close(outcome.code);
+    if (outcome.kind === 'unanswered') asked.stream.close(outcome.code);
     this.#record(asked, left ? 'client_reset' : 'origin_failed', null, secrets, {
       bytesUp: outcome.bytesUp,
       bytesDown: 0,
@@ -257,7 +260,7 @@ class StreamInterception {
     reason: Reason,
     status: number | null,
     secrets: readonly OpenedSecret[],
-    passed: Pick<ExchangeEnd, 'bytesUp' | 'bytesDown' | 'code'> & { readonly masked?: number },
+    passed: Passed,
   ): void {
     const { target, stated } = head;
     const end = { method: stated.method, target, at, reason, status, secrets, masked: 0, ...passed };

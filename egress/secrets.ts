@@ -60,25 +60,3 @@ async function readAll(gate: Gate, bindings: readonly Binding[]) {
   }
   return { opened: read.filter(isOpened), unusable };
 }
-
-/**
- * Does what is done with secrets so that an unbinding meanwhile ends the connection: they are noted first, and looked at
- * once more then, since a change that came between their reading and the note was told to nobody.
- * @returns `null` where one of them is bound no more; then nothing was done
- */
-export async function carrying<Result>(
-  gate: Gate,
-  connection: Connection,
-  secrets: readonly OpenedSecret[],
-  work: () => Promise<Result>,
-): Promise<Result | null> {
-  const ids = secrets.map(({ credentialId }) => credentialId);
-  const letGo = connection.carry(ids);
-  try {
-    const standing = await readStanding(gate, connection).catch(() => null);
-    const all = ids.every((id) => standing?.bound.some(({ credentialId }) => credentialId === id));
-    return all ? await work() : null;
-  } finally {
-    letGo();
-  }
-}

@@ -43,6 +43,12 @@ export function readRequestHead(raw: readonly string[], sensitive: readonly stri
   };
 }
 
+/** Names that the client keeps out of compression tables. */
+export function sensitiveNames(headers: object): readonly string[] {
+  const names: unknown = Reflect.get(headers, sensitiveHeaders);
+  return Array.isArray(names) ? names : [];
+}
+
 /**
  * What the origin is sent.
  * @param injected names of the headers, or `:path`, that bear a secret

@@ -1,17 +1,21 @@
-/** A secret that is taken away while others stay bound to its host: what goes on under it ends, whatever it is. */
+/**
+ * A secret that is taken away, limited or rotated while others stay bound to its host: what goes on under it ends, and
+ * what has not left yet leaves with what is true now.
+ */
 import { createServer, type Server, type Socket, connect as tcp } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Peer } from '../support/client.ts';
 import { type Http2Origin, startHttp2Origin } from '../support/http2-origin.ts';
-import { type Inside, startInside } from '../support/inside.ts';
+import { type Inside, readStream, startInside } from '../support/inside.ts';
 import { startTlsOrigin, type TlsOrigin } from '../support/tls-origin.ts';
 
 const ONE = 'one.bound.test';
 const TWO = 'two.bound.test';
 let one: TlsOrigin;
 let two: Http2Origin;
-/** Before `one`: it lets a connection wait for as long as the test wants. */
+/** Before `behind`: it lets a connection wait for as long as the test wants. */
 let door: Server;
+let behind: { readonly port: number };
 let waiting: ((open: () => void) => void) | null = null;
 let inside: Inside;
 let count = 0;
@@ -21,7 +25,7 @@ beforeAll(async () => {
   [one, two] = await Promise.all([startTlsOrigin({ name: ONE }), startHttp2Origin(TWO)]);
   inside = await startInside([ONE, TWO], [one.caPem, two.caPem]);
   door = createServer({ pauseOnConnect: true }, (socket) => {
-    const through = () => join(socket, tcp(one.port, '127.0.0.1'));
+    const through = () => join(socket, tcp(behind.port, '127.0.0.1'));
     if (waiting) waiting(through);
     else through();
   });
@@ -30,6 +34,7 @@ beforeAll(async () => {
 beforeEach(() => {
   count += 1;
   one.forget();
+  behind = one;
 });
 afterEach(() => {
   waiting = null;
@@ -129,6 +134,101 @@ it('a request that waits for its origin: the secret is never sent', async () => 
   letThrough();
   await expect.poll(ending).toBe('secret_unbound');
   expect(one.peers.slice(before).map(({ received }) => received.length)).toEqual([]);
+});
+
+/** The target behind the door of this host, in an environment of its own. */
+async function throughDoor(host: string): Promise<{ environment: string; target: string }> {
+  const address = door.address();
+  const target = `${host}:${typeof address === 'object' ? address?.port : 0}`;
+  return { environment: await bindTwo(target), target };
+}
+
+function knock(): Promise<() => void> {
+  return new Promise((resolve) => {
+    waiting = resolve;
+  });
+}
+
+/** Another value or other rules for the secret of `/a/`; the gate knows of it when this resolves. */
+async function putA(target: string, rules: object, value: string): Promise<void> {
+  const marker = `marker${count}`;
+  const elsewhere = `${ONE}:${one.port}`;
+  await inside.gate.put(marker, { allow: [elsewhere] });
+  const tunnel = await inside.gate.connect(elsewhere, await inside.gate.world.token(marker));
+  expect((await tunnel.answer()).status).toBe(200);
+  await inside.gate.world.call('PUT', `/v1/vaults/v/credentials/a${count}`, {
+    kind: 'environment_secret',
+    variable: 'A',
+    hosts: [target],
+    rules,
+    secret: { value },
+  });
+  // Notices come in order: what a later one ended was told after the one before.
+  await inside.gate.put(marker, { allow: [] });
+  await tunnel.ending();
+}
+
+describe('a request that waits for its origin', () => {
+  it('leaves with the value that its secret has by then', async () => {
+    const { environment, target } = await throughDoor(ONE);
+    const client = await enter(environment, target);
+    client.send(`GET /b/1 HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+    const first = await one.next();
+    await first.answer();
+    const knocked = knock();
+    first.send('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    await client.answer();
+    client.send(`GET /a/1 HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+    const letThrough = await knocked;
+    await putA(target, { paths: ['/a/'] }, 'the-next-secret-of-a');
+    letThrough();
+    const origin = await one.next();
+    expect((await origin.answer()).text).toContain('Bearer the-next-secret-of-a');
+    origin.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi');
+    expect((await client.answer()).body).toBe('hi');
+  });
+
+  it('leaves with the value that its secret has by then, as a stream of HTTP/2', async () => {
+    behind = two;
+    const { environment, target } = await throughDoor(TWO);
+    const seen: (readonly string[])[] = [];
+    two.serve(({ stream, raw }) => {
+      seen.push(raw);
+      stream.respond({ ':status': 200 });
+      stream.end('hi');
+    });
+    const session = await inside.session(environment, target);
+    const knocked = knock();
+    const answer = readStream(session.request({ ':path': '/a/x', ':authority': target }));
+    const letThrough = await knocked;
+    await putA(target, { paths: ['/a/'] }, 'the-next-secret-of-a');
+    waiting = null;
+    letThrough();
+    expect(await answer).toMatchObject({ status: 200, body: 'hi' });
+    expect(seen.map((raw) => raw.filter((text) => text.startsWith('Bearer')))).toEqual([
+      ['Bearer the-next-secret-of-a'],
+    ]);
+    session.destroy();
+  });
+
+  it('does not leave where the rules of its secret cover it no more', async () => {
+    behind = two;
+    const { environment, target } = await throughDoor(TWO);
+    const seen: unknown[] = [];
+    two.serve(({ stream, raw }) => {
+      seen.push(raw);
+      stream.respond({ ':status': 200 }, { endStream: true });
+    });
+    const session = await inside.session(environment, target);
+    const knocked = knock();
+    const answer = readStream(session.request({ ':path': '/a/x', ':authority': target }));
+    const letThrough = await knocked;
+    await putA(target, { paths: ['/c/'] }, 'secret-of-path-a');
+    letThrough();
+    expect((await answer).status).not.toBe(200);
+    expect(seen).toEqual([]);
+    session.destroy();
+  });
 });
 
 it('a request under the secret that stays goes on', async () => {
