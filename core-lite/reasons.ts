@@ -202,7 +202,8 @@ export const ENDINGS = {
   run_stale: 'the turn of its token is over',
   policy_changed: 'the policy of the environment no longer allows it',
   secret_bound: 'a secret was bound to the host: connections made from now on are intercepted',
-  secret_unbound: 'the last secret bound to the host was taken away',
+  secret_unbound:
+    'a secret in use, or the last one bound to the host, was taken away or limited to other requests',
   secret_echoed: 'a compressed answer had the secret in it, where it cannot be masked: it was cut off',
   client_tls: 'the client gave up the TLS handshake: does it trust the egress CA?',
   key_revoked: 'the key that signed its token was revoked',

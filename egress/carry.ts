@@ -1,6 +1,6 @@
 /**
- * An exchange under way with secrets. It is noted, so that a change which takes one of them away ends it; and it is
- * judged once more when its way to the origin is open, so that what leaves is what is true then, however long that took.
+ * An exchange under way with secrets. It is noted, so that a change which takes one of them away, or limits it to other
+ * requests, ends it; and it is judged once more when its way to the origin is open, so that what leaves is what is true then, however long that took.
  */
 import type { Connection } from './connection.ts';
 import type { Gate } from './gate.ts';
@@ -33,7 +33,10 @@ export async function carrying<Result>(
   for (let attempt = 1; attempt <= MAX_GRANTS; attempt++) {
     if ('refusal' in granted) return granted;
     const now = granted;
-    const letGo = connection.carry(now.secrets.map(({ credentialId }) => credentialId));
+    const letGo = connection.carry({
+      request: now.request,
+      credentialIds: now.secrets.map(({ credentialId }) => credentialId),
+    });
     const done = await work({ granted: now, stands: () => stillStands(gate, connection, now) }).finally(
       letGo,
     );

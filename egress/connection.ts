@@ -7,6 +7,7 @@ import type { Target } from '../core-lite/network/target.ts';
 import type { EndReason, RefusalReason } from '../core-lite/reasons.ts';
 import type { EgressToken } from './authenticate.ts';
 import type { ConnectionMode } from './decide/connect.ts';
+import type { UnderWay } from './decide/rules.ts';
 
 /** Why a connection was stopped: what its client is told if it is not open yet, and what the record says if it is. */
 export interface Stop {
@@ -22,8 +23,7 @@ export class Connection {
   readonly source: string;
   readonly openedAt: Date;
   readonly #abort = new AbortController();
-  /** How many exchanges are under way with the secret of each credential. */
-  readonly #carried = new Map<string, number>();
+  readonly #carried = new Set<UnderWay>();
   #stop: Stop | null = null;
   /** What is done with it once it is open; `null` until its facts are known. */
   mode: ConnectionMode | null = null;
@@ -52,21 +52,15 @@ export class Connection {
     return this.#stop;
   }
 
-  /** Credentials whose secrets are under way in it. */
-  get carried(): readonly string[] {
-    return [...this.#carried.keys()];
+  /** Exchanges that are under way in it with secrets. */
+  get carried(): readonly UnderWay[] {
+    return [...this.#carried];
   }
 
-  /** Notes that an exchange is under way with these. @returns tells that it is over */
-  carry(credentialIds: readonly string[]): () => void {
-    for (const id of credentialIds) this.#carried.set(id, (this.#carried.get(id) ?? 0) + 1);
-    return () => {
-      for (const id of credentialIds) {
-        const left = (this.#carried.get(id) ?? 1) - 1;
-        if (left > 0) this.#carried.set(id, left);
-        else this.#carried.delete(id);
-      }
-    };
+  /** Notes one. @returns tells that it is over */
+  carry(exchange: UnderWay): () => void {
+    this.#carried.add(exchange);
+    return () => this.#carried.delete(exchange);
   }
 
   /** The first reason stands. */

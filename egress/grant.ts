@@ -10,7 +10,7 @@ import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import { placeSecrets, type RequestParts } from './act/inject.ts';
 import type { Connection } from './connection.ts';
 import { decideExchange } from './decide/exchange.ts';
-import { chooseSecrets } from './decide/rules.ts';
+import { chooseSecrets, type Judged } from './decide/rules.ts';
 import type { Gate } from './gate.ts';
 import type { HeaderLine, RequestHead } from './http1/head.ts';
 import { openSecrets, readStanding, scopeOf } from './secrets.ts';
@@ -26,7 +26,9 @@ export interface Granted {
   readonly scope: string;
   /** With its secrets. */
   readonly parts: RequestParts;
-  /** What it was judged by: all that was bound to the host, */
+  /** What was judged, */
+  readonly request: Judged;
+  /** by all that was bound to the host, */
   readonly bound: readonly Binding[];
   /** and what of that covers the request. */
   readonly chosen: readonly Binding[];
@@ -67,7 +69,7 @@ export async function grantExchange(
   if (!parts) return { refusal: 'injection_failed', code: 'KEY_OF_THE_CLIENT' };
   const reason = parts.placed.length > 0 ? decision.reason : 'placeholder_absent';
   const scope = scopeOf(connection, secrets);
-  return { proof: decision, secrets: parts.placed, reason, scope, parts, bound, chosen };
+  return { proof: decision, secrets: parts.placed, reason, scope, parts, request: head, bound, chosen };
 }
 
 /** One that is over. */

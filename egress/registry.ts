@@ -8,6 +8,7 @@ import { decideStaleness, type EnvironmentFacts } from '../core-lite/state/envir
 import { decideTurnStaleness, type TurnFacts } from '../core-lite/state/session.ts';
 import type { Connection, Stop } from './connection.ts';
 import { decideMode, decideStanding, type StandingFacts } from './decide/connect.ts';
+import { isCovered } from './decide/rules.ts';
 import type { Facts } from './facts.ts';
 
 export interface RegistryOptions {
@@ -269,11 +270,11 @@ function judgeStanding(connection: Connection, standing: StandingFacts): Stop | 
   return { refusal: 'facts_unavailable', ending };
 }
 
-/** A secret that is under way, and was taken away, ends the connection: what it opened must not go on. */
+/** A secret under way that was taken away, or covers its request no more, ends the connection: that must not go on. */
 function judgeCarried({ carried, target }: Connection, { bindings }: EnvironmentFacts): Stop | null {
   if (carried.length === 0) return null;
-  const bound = new Set(bindingsOf(bindings, target).map(({ credentialId }) => credentialId));
-  return carried.every((id) => bound.has(id)) ? null : UNBOUND;
+  const bound = bindingsOf(bindings, target);
+  return carried.every((exchange) => isCovered(exchange, bound)) ? null : UNBOUND;
 }
 
 function earliest(moments: readonly (number | null)[]): number | null {

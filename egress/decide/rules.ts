@@ -13,6 +13,12 @@ export type Ruled = Pick<Binding, 'placement' | 'rules'>;
 /** What of a request the rules judge. */
 export type Judged = Pick<RequestHead, 'method' | 'target' | 'headers'>;
 
+/** A request that went out, and with the secrets of which credentials. */
+export interface UnderWay {
+  readonly credentialIds: readonly string[];
+  readonly request: Judged;
+}
+
 export function hasRules({ rules }: Ruled): boolean {
   return rules.paths.length + rules.methods.length > 0;
 }
@@ -37,6 +43,17 @@ export function chooseSecrets<S extends Ruled>(
     if (!rival) chosen.push(candidate);
   }
   return chosen.map(({ secret }) => secret);
+}
+
+/** Whether it may go on, by what is bound to its host now: each of its secrets is, and covers it still. */
+export function isCovered(
+  { credentialIds, request }: UnderWay,
+  bound: readonly (Ruled & Pick<Binding, 'credentialId'>)[],
+): boolean {
+  if (credentialIds.length === 0) return true;
+  if (bound.some(hasRules) && isAmbiguous(request)) return false;
+  const covering = bound.filter((secret) => claimOf(secret, request) !== NOT_COVERED);
+  return credentialIds.every((id) => covering.some(({ credentialId }) => credentialId === id));
 }
 
 /** Whether an origin could read another path or method than the rules do. */

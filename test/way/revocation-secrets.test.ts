@@ -72,7 +72,10 @@ async function bindTwo(target: string): Promise<string> {
 
 const takeAway = (environment: string, target: string) =>
   inside.gate.put(environment, { allow: [target], credentials: [`v/b${count}`] });
-const ending = () => inside.gate.rows().then(([row]) => row?.end?.reason);
+const upgrade = (target: string) =>
+  `GET /a/ws HTTP/1.1\r\nHost: ${target}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+const ending = () => inside.gate.rows(`&environment=two${count}`).then(([row]) => row?.end?.reason);
 
 async function enter(environment: string, target: string): Promise<Peer> {
   const client = new Peer(await inside.enter(environment, target, { ALPNProtocols: ['http/1.1'] }));
@@ -80,22 +83,42 @@ async function enter(environment: string, target: string): Promise<Peer> {
   return client;
 }
 
-it('a WebSocket', async () => {
+/** Each takes the secret of `/a/` away from what goes on under it. */
+const LOSSES: [string, (environment: string, target: string) => Promise<unknown>][] = [
+  ['bound no more', takeAway],
+  ['limited to another path', (_, target) => putA(target, { paths: ['/c/'] }, 'secret-of-path-a')],
+  ['limited to another method', (_, target) => putA(target, { methods: ['DELETE'] }, 'secret-of-path-a')],
+];
+
+it.each(LOSSES)('a WebSocket whose secret is %s', async (_name, lose) => {
   const target = `${ONE}:${one.port}`;
   const environment = await bindTwo(target);
   const client = await enter(environment, target);
-  client.send(`GET /a/ws HTTP/1.1\r\nHost: ${target}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+  client.send(upgrade(target));
   const origin = await one.next();
   expect((await origin.answer()).text).toContain('Bearer secret-of-path-a');
-  origin.send('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  origin.send(SWITCH);
   expect((await client.answer()).status).toBe(101);
-  await takeAway(environment, target);
+  await lose(environment, target);
   await client.ending();
   await origin.ending();
   await expect.poll(ending).toBe('secret_unbound');
 });
 
-it('a stream of HTTP/2', async () => {
+it('a WebSocket whose secret is rotated goes on', async () => {
+  const target = `${ONE}:${one.port}`;
+  const client = await enter(await bindTwo(target), target);
+  client.send(upgrade(target));
+  const origin = await one.next();
+  await origin.answer();
+  origin.send(SWITCH);
+  await client.answer();
+  await putA(target, { paths: ['/a/'] }, 'the-next-secret-of-a');
+  client.send('still');
+  expect(await origin.text(5)).toBe('still');
+});
+
+it.each(LOSSES)('a stream of HTTP/2 whose secret is %s', async (_name, lose) => {
   const target = `${TWO}:${two.port}`;
   const environment = await bindTwo(target);
   const over = new Promise((resolve) => {
@@ -107,7 +130,7 @@ it('a stream of HTTP/2', async () => {
   const session = await inside.session(environment, target);
   const stream = session.request({ ':method': 'POST', ':path': '/a/x', ':authority': target });
   await new Promise((resolve) => stream.on('error', () => {}).once('response', resolve));
-  await takeAway(environment, target);
+  await lose(environment, target);
   await over;
   await expect.poll(ending).toBe('secret_unbound');
   session.destroy();
@@ -221,11 +244,12 @@ describe('a request that waits for its origin', () => {
     });
     const session = await inside.session(environment, target);
     const knocked = knock();
-    const answer = readStream(session.request({ ':path': '/a/x', ':authority': target }));
+    session.request({ ':path': '/a/x', ':authority': target }).on('error', () => {});
     const letThrough = await knocked;
     await putA(target, { paths: ['/c/'] }, 'secret-of-path-a');
     letThrough();
-    expect((await answer).status).not.toBe(200);
+    await expect.poll(ending).toBe('secret_unbound');
+    await expect.poll(() => session.closed).toBe(true);
     expect(seen).toEqual([]);
     session.destroy();
   });

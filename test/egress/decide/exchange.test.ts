@@ -4,7 +4,7 @@ import { parseTarget, type Target } from '../../../core-lite/network/target.ts';
 import { type PlacementInput, parsePlacement } from '../../../core-lite/vault/placement.ts';
 import { parseRules, type RequestRules } from '../../../core-lite/vault/request-rules.ts';
 import { decideExchange } from '../../../egress/decide/exchange.ts';
-import { chooseSecrets, isAmbiguous } from '../../../egress/decide/rules.ts';
+import { chooseSecrets, isAmbiguous, isCovered } from '../../../egress/decide/rules.ts';
 import { parseHeaderLines, type RequestHead } from '../../../egress/http1/head.ts';
 
 const target = parseTarget('api.example.com:443') as Target;
@@ -105,6 +105,24 @@ describe('of several secrets', () => {
     ['none covers', 'GET /', [v1, models], []],
   ])('%s', (_, line, secrets, names) => {
     expect(chosen(line, secrets)).toEqual(names);
+  });
+});
+
+describe('what is under way', () => {
+  test.each<[string, readonly string[], string, Partial<RequestRules> | null, boolean]>([
+    ['goes on while nothing changes', ['a'], 'GET /v1/x', { paths: ['/v1/'] }, true],
+    ['goes on where it is covered by more', ['a'], 'GET /v1/x', {}, true],
+    ['ends where its secret is bound no more', ['a'], 'GET /v1/x', null, false],
+    ['ends where its path is covered no more', ['a'], 'GET /v1/x', { paths: ['/v2/'] }, false],
+    ['ends where its method is covered no more', ['a'], 'GET /v1/x', { methods: ['POST'] }, false],
+    ['ends where it is ambiguous to the rules of now', ['a'], 'GET /v1/../v1/x', { paths: ['/v1/'] }, false],
+    ['ends where one of two is covered no more', ['other', 'a'], 'GET /v1/x', { paths: ['/v2/'] }, false],
+    ['goes on without a secret', [], 'GET /v1/x', null, true],
+    ['goes on under another than the one that changed', ['other'], 'GET /v1/x', { paths: ['/v2/'] }, true],
+  ])('%s', (_name, credentialIds, line, rules, goesOn) => {
+    const now = [...(rules ? [bound('a', rules)] : []), bound('other')];
+    const named = now.map((secret) => ({ ...secret, credentialId: secret.name }));
+    expect(isCovered({ credentialIds, request: request(line) }, named)).toBe(goesOn);
   });
 });
 
