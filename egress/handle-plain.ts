@@ -19,7 +19,7 @@ import { asksWebSocket } from './http1/upgrade.ts';
 import { writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { parentFailed } from './parent/failure.ts';
-import { type Found, reachPlain, type Unreached } from './reach.ts';
+import { type Found, reachPlain, type Unreached, type Way } from './reach.ts';
 import type { PlainRequest } from './read-plain.ts';
 import { Scrubber } from './scrub/scrubber.ts';
 
@@ -74,23 +74,26 @@ class Plain {
     return 'refusal' in outcome ? this.#refuse(outcome) : this.#end(outcome);
   }
 
+  /** RFC 6455 4.1. A parent that reads on as HTTP what comes behind a 101 would take requests of the client's for ours. */
+  get #way(): Way {
+    return asksWebSocket(this.#request.head) ? 'tunnel' : 'plain';
+  }
+
   /** @param fresh whether a kept connection will not do */
   async #reach(fresh: boolean): Promise<OriginConnection | Unreached> {
     // A kept connection may die just as it is used: only what may be asked again goes over one.
-    const alone = fresh || !isHarmless(this.#request);
-    return reachPlain(this.#gate, this.#connection, this.#proof, this.#found, alone).catch(
-      (error: unknown) => {
-        this.#gate.logger.error({ id: this.#connection.id, err: error }, 'connection failed');
-        return UNREADABLE;
-      },
-    );
+    const how = { way: this.#way, fresh: fresh || !isHarmless(this.#request) };
+    return reachPlain(this.#gate, this.#connection, this.#proof, this.#found, how).catch((error: unknown) => {
+      this.#gate.logger.error({ id: this.#connection.id, err: error }, 'connection failed');
+      return UNREADABLE;
+    });
   }
 
   async #ask(origin: OriginConnection): Promise<Unheard | Answer> {
     const { head, framing, originHead } = this.#request;
     const reused = origin.used;
     origin.used = true;
-    const { parent } = this.#gate;
+    const parent = this.#way === 'plain' ? this.#gate.parent : null;
     const toSend = parent ? parent.plainHead(originHead, this.#request.target) : originHead;
     const written = { originHead: writeRequestHead(toSend), viaProxy: parent?.readsHttp ?? false };
     const input = {

@@ -50,11 +50,15 @@ export async function reachOrigin(
   return 'refusal' in allowed ? allowed : dialAllowed(gate, connection, proof, allowed, found);
 }
 
+/** What a parent proxy is asked for. */
+export type Way = 'tunnel' | 'plain';
+
 /** A secured way to an origin. */
 export type SecuredOrigin = OriginConnection | OriginSession;
 
 /**
- * A connection for one plain request: a kept one of this environment, host, port and address, or a new one.
+ * A connection for one plain request: a kept one of this environment, host, port, address and way, or a new one.
+ * @param way how a parent proxy that reads HTTP is passed: as a `plain` request of its own, or in a `tunnel`
  * @param fresh whether only a new one will do
  */
 export async function reachPlain(
@@ -62,14 +66,14 @@ export async function reachPlain(
   connection: Connection,
   proof: Allow,
   found: Found,
-  fresh: boolean,
+  { way, fresh }: { readonly way: Way; readonly fresh: boolean },
 ): Promise<OriginConnection | Unreached> {
   const allowed = await allowedAddresses(gate, connection, found);
   if ('refusal' in allowed) return allowed;
-  const scope = `plain ${connection.environmentId} ${formatTarget(connection.target)}`;
+  const scope = `${way} ${connection.environmentId} ${formatTarget(connection.target)}`;
   const kept = fresh ? null : gate.pool.take(scope, allowed);
   if (kept) return keep(kept, found);
-  const dialled = await dialAllowed(gate, connection, proof, allowed, found, 'plain');
+  const dialled = await dialAllowed(gate, connection, proof, allowed, found, way);
   return 'refusal' in dialled ? dialled : new OriginConnection(dialled.socket, dialled.address, scope);
 }
 
@@ -135,7 +139,7 @@ function keep<Kept extends SecuredOrigin>(kept: Kept, found: Found): Kept {
   return kept;
 }
 
-interface Way {
+interface Leading {
   readonly scope: string;
   readonly allowed: readonly Place[];
   readonly found: Found;
@@ -145,7 +149,7 @@ async function secureNew(
   gate: Gate,
   connection: Connection,
   proof: Allow,
-  { scope, allowed, found }: Way,
+  { scope, allowed, found }: Leading,
   offer: Offer,
 ): Promise<SecuredOrigin | Unreached> {
   const dialled = await dialAllowed(gate, connection, proof, allowed, found);
@@ -191,7 +195,7 @@ async function dialAllowed(
   proof: Allow,
   allowed: readonly Place[],
   found: Found,
-  way: 'tunnel' | 'plain' = 'tunnel',
+  way: Way = 'tunnel',
 ): Promise<Reached | Unreached> {
   const { parent } = gate;
   const reached = await (parent

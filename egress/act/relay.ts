@@ -162,7 +162,7 @@ class Exchange {
 
   /** A 101. Where nobody asked to switch protocols it is not passed on; a WebSocket is opaque bytes from here on. */
   async #switch(head: ResponseHead): Promise<ExchangeOutcome> {
-    if (!this.#input.webSocket || !isWebSocket(head)) return this.#failed('invalid');
+    if (!this.#input.webSocket || !isWebSocket(head, this.#input.head)) return this.#failed('invalid');
     const masked = this.#input.scrubber.head(head);
     const headers = upgradeHeaders(masked.headers);
     await send(this.#client.socket, writeResponseHead({ ...masked, headers }, false));

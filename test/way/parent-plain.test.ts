@@ -119,6 +119,43 @@ describe('through an HTTP parent', () => {
     client.close();
   });
 
+  it('a WebSocket goes in a tunnel, without the login; what stays plain never goes that way', async () => {
+    const host = `socket.test:${origin.port}`;
+    const client = await enter(overHttp);
+    const upgrade =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+    client.send(ask(`http://${host}/ws`).replace('\r\n\r\n', `\r\n${upgrade}\r\n`));
+    const parent = await wire.accept();
+    expect((await parent.answer()).text).toMatch(new RegExp(`^CONNECT ${host} HTTP/1.1\r\n`));
+    parent.send('HTTP/1.1 200 OK\r\n\r\n');
+    expect((await parent.answer()).text).toBe(
+      `GET /ws HTTP/1.1\r\nHost: ${host}\r\nX-Odd:  one\r\n${upgrade}\r\n`,
+    );
+    // Declined, so the tunnel is kept; a plain request is no business of the origin's behind it.
+    parent.send(OK);
+    expect((await client.answer()).status).toBe(200);
+    client.send(ask(`http://${host}/plain`));
+    const other = await wire.accept();
+    expect((await other.answer()).text).toMatch(new RegExp(`^GET http://${host}/plain HTTP/1.1\r\n`));
+    expect(parent.received.toString()).not.toContain('/plain');
+    client.close();
+  });
+
+  it('a 101 of its own to what asked for none is a 502, and nothing goes on behind it', async () => {
+    const host = `switch.test:${origin.port}`;
+    const client = await enter(overHttp);
+    const half = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+    client.send(ask(`http://${host}/`).replace('\r\n\r\n', `\r\n${half}\r\n`));
+    const parent = await wire.accept();
+    await parent.answer();
+    parent.send(`HTTP/1.1 101 Switching Protocols\r\n${half}\r\n`);
+    client.send('GET http://inside.test/ HTTP/1.1\r\nHost: inside.test\r\n\r\n');
+    expect((await client.answer()).status).toBe(502);
+    await parent.ending();
+    expect(parent.received.toString()).not.toContain('inside.test');
+    client.close();
+  });
+
   it('what is denied never reaches it', async () => {
     const before = wire.reached;
     for (const [url, reason] of [

@@ -73,8 +73,11 @@ async function bindTwo(target: string): Promise<string> {
 const takeAway = (environment: string, target: string) =>
   inside.gate.put(environment, { allow: [target], credentials: [`v/b${count}`] });
 const upgrade = (target: string) =>
-  `GET /a/ws HTTP/1.1\r\nHost: ${target}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
-const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+  `GET /a/ws HTTP/1.1\r\nHost: ${target}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+const SWITCH =
+  'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+  'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n';
 const ending = () => inside.gate.rows(`&environment=two${count}`).then(([row]) => row?.end?.reason);
 
 async function enter(environment: string, target: string): Promise<Peer> {

@@ -67,8 +67,10 @@ afterAll(async () => {
 const upgrade = (more = '') =>
   `GET /chat HTTP/1.1\r\nHost: ${targets.raw}\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n` +
   `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n${more}\r\n`;
+const KEY = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 const SWITCH =
-  'HTTP/1.1 101 Switching  Protocols\r\nupgrade: WebSocket\r\nConnection: Upgrade\r\nX-A: 1\r\n\r\n';
+  'HTTP/1.1 101 Switching  Protocols\r\nupgrade: WebSocket\r\nConnection: Upgrade\r\n' +
+  'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nX-A: 1\r\n\r\n';
 
 async function enter(): Promise<Peer> {
   const peer = new Peer(await inside.enter(environment, targets.raw));
@@ -130,10 +132,10 @@ describe('an upgrade', () => {
     ['that Connection does not name', 'Upgrade: websocket\r\n'],
   ])('is left out: %s', async (_name, lines) => {
     const client = await enter();
-    client.send(`GET / HTTP/1.1\r\nHost: ${targets.raw}\r\n${lines}\r\n`);
+    client.send(`GET / HTTP/1.1\r\nHost: ${targets.raw}\r\n${lines}${KEY}\r\n`);
     const origin = await raw.next();
     expect((await origin.answer()).text).toBe(
-      `GET / HTTP/1.1\r\nHost: ${targets.raw}\r\nauthorization: Bearer ${SECRET}\r\n\r\n`,
+      `GET / HTTP/1.1\r\nHost: ${targets.raw}\r\n${KEY}authorization: Bearer ${SECRET}\r\n\r\n`,
     );
     origin.send(SWITCH);
     expect(await client.answer()).toMatchObject({ status: 502 });
@@ -150,13 +152,37 @@ describe('an upgrade', () => {
     },
   );
 
-  it('answered by a switch to something else is a 502', async () => {
+  it.each([
+    ['without its key', ''],
+    ['with a key of another length', 'Sec-WebSocket-Key: YQ==\r\n'],
+    ['with two keys', `${KEY}${KEY}`],
+  ])('%s is left out', async (_name, lines) => {
+    const client = await enter();
+    client.send(
+      `GET / HTTP/1.1\r\nHost: ${targets.raw}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${lines}\r\n`,
+    );
+    const origin = await raw.next();
+    expect((await origin.answer()).text).not.toMatch(/upgrade/i);
+    origin.send(SWITCH);
+    expect(await client.answer()).toMatchObject({ status: 502 });
+  });
+
+  const ACCEPT = 'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n';
+  it.each([
+    ['to something else', `Upgrade: h2c\r\n${ACCEPT}`],
+    ['that does not answer its key', 'Upgrade: websocket\r\n'],
+    ['for another key', 'Upgrade: websocket\r\nSec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n'],
+    ['that answers its key twice', `Upgrade: websocket\r\n${ACCEPT}${ACCEPT}`],
+  ])('answered by a switch %s is a 502, and nothing more goes on', async (_name, lines) => {
     const client = await enter();
     client.send(upgrade());
     const origin = await raw.next();
     await origin.answer();
-    origin.send('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n');
+    origin.send(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n${lines}\r\n`);
+    client.send('GET /behind HTTP/1.1\r\n\r\n');
     expect(await client.answer()).toMatchObject({ status: 502 });
+    await origin.ending();
+    expect(origin.received.toString()).not.toContain('behind');
   });
 });
 

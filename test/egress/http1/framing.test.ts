@@ -65,7 +65,8 @@ describe('requests', () => {
 
 describe('an upgrade to a WebSocket', () => {
   const ofUpgrade = (lines: string, upgrade = 'websocket') => {
-    const text = `GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\n${lines}\r\n\r\n`;
+    const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
+    const text = `GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\n${key}\r\n${lines}\r\n\r\n`;
     const head = parseRequestHead(Buffer.from(text, 'latin1'));
     return head && requestFraming(head);
   };
