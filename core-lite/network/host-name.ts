@@ -25,19 +25,29 @@ export function isAddressSpelling(host: string): boolean {
 }
 
 /**
- * Whether the name alone says that it leads inside, whoever looks it up: loopback (RFC 6761 section 6.3), or the metadata
- * server of a cloud. Asked where a parent proxy looks names up and no address can be judged.
+ * Whether the name alone says that it leads inside, whoever looks it up: loopback (RFC 6761 section 6.3), the metadata
+ * server of a cloud, the API of a cluster, the host of a container; and every name of one label, since a search list or
+ * a hosts file answers it and never the public DNS. Asked where a parent proxy looks names up and no address can be judged.
  */
 export function isInsideName(host: string): boolean {
-  return INSIDE_NAMES.has(host) || host.endsWith('.localhost');
+  const isSingleLabel = !/[.:]/.test(host);
+  return isSingleLabel || INSIDE_NAMES.has(host) || host.endsWith('.localhost');
 }
 
 const INSIDE_NAMES: ReadonlySet<string> = new Set([
-  'localhost',
   'localhost.localdomain',
+  'localhost4.localdomain4',
+  'localhost6.localdomain6',
   'metadata.google.internal',
   'metadata.goog',
+  'metadata.tencentyun.com',
   'instance-data.ec2.internal',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+  'host.docker.internal',
+  'gateway.docker.internal',
+  'host.containers.internal',
 ]);
 const CANONICAL = new RegExp(`^(?!.*[A-Z])${HOST_NAME}$`);
 const ENDS_IN_NUMBER = /(?:^|\.)(?:[0-9]+|0[xX][0-9A-Fa-f]*)$/;

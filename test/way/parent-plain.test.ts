@@ -28,7 +28,7 @@ beforeAll(async () => {
   overSocks = await gate.world.egress({
     SALLYPORT_PARENT_PROXY: `socks5://${LOGIN}@127.0.0.1:${socks.port}`,
   });
-  await gate.put('e', { allow: ['open.test', `*.test:${origin.port}`, 'localhost'] });
+  await gate.put('e', { allow: ['open.test', `*.test:${origin.port}`, 'localhost', 'metadata'] });
   token = await gate.world.token('e');
 });
 
@@ -161,6 +161,7 @@ describe('through an HTTP parent', () => {
     for (const [url, reason] of [
       ['http://denied.example/', 'host_denied'],
       ['http://localhost/', 'address_refused'],
+      ['http://metadata/', 'address_refused'],
     ] as const) {
       const client = await enter(overHttp);
       client.send(ask(url));
