@@ -215,3 +215,7 @@ export type RefusalReason = keyof typeof REFUSALS;
 export type ApprovalReason = keyof typeof APPROVALS;
 export type EndReason = keyof typeof ENDINGS;
 export type Reason = RefusalReason | ApprovalReason | EndReason;
+
+export function isRefusal(reason: Reason): reason is RefusalReason {
+  return Object.hasOwn(REFUSALS, reason);
+}

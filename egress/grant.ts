@@ -116,7 +116,7 @@ export function reasonOfAnswer(
 }
 
 export function recordExchange(gate: Gate, connection: Connection, end: ExchangeEnd): void {
-  gate.record.exchange({
+  gate.record.exchange(connection, {
     id: makeId('exc'),
     connectionId: connection.id,
     at: end.at,

@@ -5,12 +5,13 @@
 import type { Verdict } from '../core-lite/decision.ts';
 import type { Logger } from '../core-lite/log.ts';
 import type { Address } from '../core-lite/network/address.ts';
-import type { Reason, RefusalReason } from '../core-lite/reasons.ts';
+import { isRefusal, type Reason, type RefusalReason } from '../core-lite/reasons.ts';
 import type { ConnectionLog } from '../core-lite/record/connection-log.ts';
 import type { ExchangeEntry, ExchangeLog } from '../core-lite/record/exchange-log.ts';
 import type { RefusalCounts } from '../core-lite/record/refusal-counts.ts';
 import type { Connection } from './connection.ts';
 import type { Metrics } from './metrics.ts';
+import { RowsPerSecond } from './rows-per-second.ts';
 
 /** How a connection ended, as far as its way went. */
 export interface Ending {
@@ -37,6 +38,7 @@ export interface RecorderOptions {
 
 export class Recorder {
   readonly #options: RecorderOptions;
+  readonly #refused = new RowsPerSecond(MAX_REFUSED_ROWS);
   #second = 0;
   #said = 0;
 
@@ -94,10 +96,14 @@ export class Recorder {
     this.#note(connection, verdict, reason, { code, address, exchanges, bytesUp, bytesDown, ms: durationMs });
   }
 
-  /** One request inside an interception, when it is over. */
-  exchange(entry: ExchangeEntry): void {
-    this.#options.exchanges.add(entry);
+  /** One request inside an interception, when it is over. Past some in a second, refused ones are only counted. */
+  exchange({ source, environmentId }: Connection, entry: ExchangeEntry): void {
     this.#options.metrics.exchanges.inc({ reason: entry.reason });
+    if (isRefusal(entry.reason) && !this.#refused.take(environmentId, this.#options.now())) {
+      this.count(source, environmentId, entry.reason);
+      return;
+    }
+    this.#options.exchanges.add(entry);
     if (entry.masked > 0) this.#options.metrics.masked.inc(entry.masked);
     const { id, connectionId: connection, method, status, reason, masked, durationMs: ms } = entry;
     const code = entry.code ?? undefined;
@@ -136,3 +142,5 @@ export class Recorder {
 
 /** Refused tokens come from whoever reaches the port: they must not fill the disk. */
 const MAX_REFUSALS_SAID = 20;
+/** Refused requests inside an interception cost nothing and have no rate. More than anyone reads. */
+const MAX_REFUSED_ROWS = 50;

@@ -224,6 +224,30 @@ describe('a hostile client', () => {
     for (const session of sessions) session.destroy();
   });
 
+  it('that is refused again and again has few rows of it written, and the rest counted', async () => {
+    const session = await inside.session(environment, target);
+    const since = Date.now();
+    const asks = 300;
+    for (let i = 0; i < asks; i += 60) {
+      const some = Array.from({ length: 60 }, () => session.request({ ...get(), ':method': 'TRACE' }));
+      expect(await Promise.all(some.map(readStream))).toMatchObject(some.map(() => ({ status: 405 })));
+    }
+    const seconds = Math.ceil((Date.now() - since) / 1_000) + 1;
+    const read = async () => {
+      const written = await inside.gate.world.call<unknown[]>(
+        'GET',
+        `/v1/exchanges?environment=${environment}&limit=500`,
+      );
+      const counts = (await inside.gate.counts()).filter(({ reason }) => reason === 'method_refused');
+      const counted = counts.reduce((sum, { count }) => sum + count, 0);
+      return { rows: written.length, all: written.length + counted };
+    };
+    await expect.poll(async () => (await read()).all, { timeout: 10_000 }).toBe(asks);
+    expect((await read()).rows).toBeLessThanOrEqual(50 * seconds);
+    expect((await read()).rows).toBeGreaterThanOrEqual(50);
+    session.destroy();
+  });
+
   it('that resets streams as fast as it opens them is put out; others are served', async () => {
     const secured = await inside.enter(environment, target, { ALPNProtocols: ['h2'] });
     let id = -1;
