@@ -2,8 +2,9 @@
  * The files for clients that read no variable's text: the trust bundle, and the configuration of those that only take a
  * file. They hold no secret and may be read by everybody: apt reads them as another user.
  */
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openFolder } from './safe-folder.ts';
 import type { FilePaths } from './variables.ts';
 
 /** What clients trust, in the two forms that they read: public roots and the egress CA. */
@@ -23,7 +24,9 @@ export async function writeRunFiles(parent: string, trust: Trust): Promise<RunFi
   const folder = await mkdtemp(join(parent, 'sallyport-run-'));
   const close = () => rm(folder, { recursive: true, force: true });
   try {
-    return { ...(await writeClientFiles(folder, folder, trust)), close };
+    const paths = await writeClientFiles(folder, folder, trust);
+    await chmod(folder, 0o755);
+    return { ...paths, close };
   } catch (error) {
     await close();
     throw error;
@@ -31,7 +34,8 @@ export async function writeRunFiles(parent: string, trust: Trust): Promise<RunFi
 }
 
 /**
- * Writes them into `folder`, which is made; files that are there are written anew.
+ * Writes them into `folder`, which is made where there is none; files that are there are written anew. Rejects with
+ * `UnsafeFolder` where others could change them.
  * @param at where clients will find that folder, an absolute path: theirs may be another machine
  */
 export async function writeClientFiles(folder: string, at: string, trust: Trust): Promise<FilePaths> {
@@ -44,9 +48,8 @@ export async function writeClientFiles(folder: string, at: string, trust: Trust)
     [NAMES.aptConf]: `Acquire::https::CaInfo "${paths.bundle}";\n`,
     [join(NAMES.phpIni, 'egress.ini')]: `curl.cainfo="${paths.bundle}"\nopenssl.cafile="${paths.bundle}"\n`,
   };
-  await mkdir(join(folder, NAMES.phpIni), { recursive: true });
+  for (const each of [folder, join(folder, NAMES.phpIni)]) await openFolder(each);
   for (const [name, text] of Object.entries(texts)) await write(join(folder, name), text);
-  for (const each of [join(folder, NAMES.phpIni), folder]) await chmod(each, 0o755);
   return paths;
 }
 

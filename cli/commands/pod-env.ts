@@ -5,6 +5,7 @@
  */
 import { isAbsolute, resolve } from 'node:path';
 import { nameFiles, writeClientFiles } from '../../pod/files.ts';
+import { type Unsafe, UnsafeFolder } from '../../pod/safe-folder.ts';
 import { makeVariables } from '../../pod/variables.ts';
 import { UnwritableValue, writeDotenv, writeShell } from '../../pod/write-variables.ts';
 import { openApi, path } from '../api.ts';
@@ -46,7 +47,7 @@ export const podEnv = defineCommand({
   ],
   examples: [
     'npx sallyport pod env --proxy http://127.0.0.1:3128 --dir ./trust --at /etc/sallyport --dotenv',
-    'eval "$(npx sallyport pod env --proxy http://127.0.0.1:3128 --dir /tmp/trust)"',
+    'eval "$(npx sallyport pod env --proxy http://127.0.0.1:3128 --dir "$HOME/.sallyport-trust")"',
   ],
   run: async ({ options }, io) => {
     const { proxy, env: environment, dir } = options;
@@ -106,7 +107,8 @@ function readPlace(dir: string | undefined, at: string | undefined): string {
 
 async function writeFiles(folder: string, at: string, io: Io) {
   const trust = await loadTrust(io);
-  return writeClientFiles(folder, at, trust).catch((error: NodeJS.ErrnoException) => {
+  return writeClientFiles(folder, at, trust).catch((error: NodeJS.ErrnoException | UnsafeFolder) => {
+    if (error instanceof UnsafeFolder) throw new CommandError(UNSAFE[error.why](folder), UNSAFE_REMEDY);
     throw new CommandError(`the files cannot be written to ${folder} (${error.code})`, 'name another --dir');
   });
 }
@@ -126,6 +128,12 @@ function format(form: Form, variables: Readonly<Record<string, string>>): readon
   );
 }
 
+const UNSAFE: Readonly<Record<Unsafe, (folder: string) => string>> = {
+  of_another_user: (folder) => `${folder} is another user's, who could change what clients trust`,
+  writable_by_others: (folder) => `others may write to ${folder}, and could change what clients trust`,
+};
+const UNSAFE_REMEDY =
+  'name a --dir that is not there yet, or one of your own that nobody else may write to (chmod go-w)';
 const FORMS = ['shell', 'dotenv', 'json'] as const;
 const NOTHING: Declared = { sentinels: [], plain: {} };
 const PROXY_URL =

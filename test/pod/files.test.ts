@@ -1,9 +1,10 @@
 /** The files of a run: what stands in them, who may read them, and that none is left. */
-import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { writeClientFiles, writeRunFiles } from '../../pod/files.ts';
+import { judgeFolder } from '../../pod/safe-folder.ts';
 
 const TRUST = { pem: 'PEM\n', store: Buffer.from('PKCS#12') };
 
@@ -59,6 +60,56 @@ describe('files for another machine', () => {
     expect(files.bundle).toBe('/etc/sallyport/ca-bundle.pem');
     const wgetrc = await readFile(join(parent, 'made', 'here', 'wgetrc'), 'utf8');
     expect(wgetrc).toBe('ca_certificate = /etc/sallyport/ca-bundle.pem\n');
+  });
+
+  it('may be read by everybody in folders that were made, whatever the umask', async () => {
+    const before = process.umask(0o077);
+    const folder = join(parent, 'made', 'here');
+    await writeClientFiles(folder, folder, TRUST).finally(() => process.umask(before));
+    for (const each of [folder, join(folder, '..'), join(folder, 'php.d')])
+      expect((await stat(each)).mode & 0o777).toBe(0o755);
+  });
+
+  it('leave the mode of a folder that was there', async () => {
+    await chmod(parent, 0o700);
+    await writeClientFiles(parent, parent, TRUST);
+    expect((await stat(parent)).mode & 0o777).toBe(0o700);
+  });
+
+  it.each([
+    ['the folder', 0o777, ''],
+    ['the folder, for its group', 0o775, ''],
+    ['a folder like /tmp', 0o1777, ''],
+    ['a folder inside it', 0o777, 'php.d'],
+  ])('are not written where others may write to %s', async (_name, mode, inside) => {
+    const folder = join(parent, 'shared');
+    await mkdir(join(folder, inside), { recursive: true });
+    await chmod(join(folder, inside), mode);
+    await expect(writeClientFiles(folder, folder, TRUST)).rejects.toMatchObject({
+      why: 'writable_by_others',
+    });
+    expect((await readdir(folder)).filter((name) => name !== 'php.d')).toEqual([]);
+  });
+
+  it.each([
+    [1000, 0o40755, null],
+    [0, 0o40755, null],
+    [1001, 0o40755, 'of_another_user'],
+    [1001, 0o120777, 'of_another_user'],
+    [1000, 0o120777, null],
+    [1000, 0o40757, 'writable_by_others'],
+    [0, 0o41777, 'writable_by_others'],
+  ])('by user 1000 into one of %i with mode %o: %s', (uid, mode, why) => {
+    expect(judgeFolder({ uid, mode }, 1000)).toBe(why);
+  });
+
+  it('end at once where no folder can be made', async () => {
+    const folder = join(parent, 'file', 'below');
+    await writeFile(join(parent, 'file'), '');
+    await expect(writeClientFiles(folder, folder, TRUST)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    // Node's own way of making all folders of a path never ends here.
+    if (process.platform === 'linux')
+      await expect(writeClientFiles('/proc/x/y', '/x', TRUST)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('are written anew, and never through a link', async () => {
