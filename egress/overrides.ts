@@ -9,9 +9,25 @@ export function isOverride(name: string): boolean {
 }
 
 const OVERRIDES: ReadonlySet<string> = new Set([
+  'x-forwarded-method',
+  'x-forwarded-path',
+  'x-forwarded-uri',
+  'x-forwarded-url',
   'x-http-method',
   'x-http-method-override',
+  'x-http-path-override',
   'x-method-override',
+  'x-original-method',
+  'x-original-path',
+  'x-original-uri',
   'x-original-url',
+  'x-override-method',
+  'x-override-path',
+  'x-override-uri',
+  'x-override-url',
+  'x-path-override',
+  'x-rewrite-path',
+  'x-rewrite-uri',
   'x-rewrite-url',
+  'x-url-override',
 ]);

@@ -61,7 +61,8 @@ export function isAmbiguous({ target, headers }: Judged): boolean {
   if (target.includes('#') || isAmbiguousPath(pathOf(target))) return true;
   if (headers.some(({ name }) => isOverride(foldName(name)))) return true;
   const query = target.slice(pathOf(target).length + 1);
-  return query.split(/[&;]/).some((parameter) => namesParameter(parameter.split('=', 1)[0] ?? '', '_method'));
+  const names = query.split(/[&;]/).map((parameter) => parameter.split('=', 1)[0] ?? '');
+  return names.some((name) => OVERRIDE_PARAMETERS.some((each) => namesParameter(name, each)));
 }
 
 /** How long the path rule is that covers the request; the longest of several. */
@@ -90,14 +91,24 @@ function isAmbiguousPath(path: string): boolean {
   return true;
 }
 
-/** Bytes that are no UTF-8 (an overlong dot), and characters that compatibility mapping makes dots and slashes of. */
+/**
+ * Bytes that are no UTF-8 (an overlong dot), and characters that an origin may make dots and slashes of, or nothing: by
+ * compatibility mapping, by the best fit of a code page, by leaving out what is not seen.
+ */
 function isAmbiguousText(layer: string): boolean {
   if (!NOT_ASCII.test(layer)) return false;
   try {
-    return AMBIGUOUS.test(UTF8.decode(Buffer.from(layer, 'latin1')).normalize('NFKC'));
+    const text = UTF8.decode(Buffer.from(layer, 'latin1'));
+    const mapped = text.normalize('NFKC');
+    if (SLASH_LIKE.test(text) || countSlashes(mapped) !== countSlashes(text)) return true;
+    return AMBIGUOUS.test(mapped) || AMBIGUOUS.test(mapped.replace(DOT_LIKE, '.').replace(UNSEEN, ''));
   } catch {
     return true;
   }
+}
+
+function countSlashes(text: string): number {
+  return text.split('/').length;
 }
 
 const NOT_COVERED = -1;
@@ -108,5 +119,15 @@ const NOT_ASCII = /[\x80-\xff]/;
 const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 /** RFC 3986 6.2.2.2: an encoded unreserved character is the character itself, so the path has another spelling. */
 const NEEDLESS_ESCAPE = /%(?:2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aAeE])/;
-/** Encoded dot, slash, backslash or semicolon; `\`; `;`; `//`; a segment of dots and blanks; a control character. */
-const AMBIGUOUS = /%2e|%2f|%5c|%3b|[\\;]|\/\/|(?:^|\/)[. ]+(?:\/|$)|[^ -~\u0080-\uffff]/i;
+/**
+ * Encoded dot, slash, backslash or semicolon; `\`; `;`; `//`; a segment of dots and blanks (`+` is one to some); dots
+ * that begin a segment and are followed by what ends a name to some; a control character.
+ */
+const AMBIGUOUS =
+  /%2e|%2f|%5c|%3b|[\\;]|\/\/|(?:^|\/)(?: +|(?=[ +]*\.)[. +]+)(?:\/|$)|(?:^|\/)[ +]*\.\.+[^\w./-]|[^ -~\u0080-\uffff]/i;
+const SLASH_LIKE = /[\u00a5\u1735\u2044\u20a9\u2215\u2216\u2571\u2572\u27cb\u27cd\u29f5\u29f8\u29f9]/;
+/** Those that compatibility mapping leaves. */
+const DOT_LIKE = /[\u06d4\u0701\u0702\u3002\ua4f8\ua60e]/g;
+/** What is dropped on the way from one form of a text to another: format and control characters, marks. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{C}\p{M}\p{Zl}\p{Zp}]/gu;
+const OVERRIDE_PARAMETERS = ['_method', '_httpmethod', 'x-http-method-override'];
