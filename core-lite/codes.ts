@@ -34,6 +34,14 @@ export const CODES: Readonly<Record<string, Code>> = {
     text: 'the secrets of the host changed again and again while the request waited for the host',
     remedy: 'ask again',
   },
+  TOO_MUCH_TO_DECODE: {
+    text: 'the answer decodes to more than a thousand times its size, or asks for a window beyond 8 MiB',
+    remedy: 'ask for it uncompressed (Accept-Encoding: identity), or for less of it',
+  },
+  CODING_BROKEN: {
+    text: 'the answer is not in the coding that it names, or something else follows it',
+    remedy: 'ask for it uncompressed (Accept-Encoding: identity)',
+  },
   CREDENTIAL_GONE: {
     text: 'the credential was deleted meanwhile',
     remedy: 'an operator should bind another: sallyport env put --credential',

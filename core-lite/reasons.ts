@@ -157,6 +157,16 @@ export const REFUSALS = {
     text: 'the host broke off, or its answer was not well-formed',
     remedy: 'try again if the request may be repeated',
   },
+  secret_echoed: {
+    status: 502,
+    text: 'the compressed answer of the host had the secret in it, where it cannot be masked',
+    remedy: 'ask for it uncompressed (Accept-Encoding: identity): there the secret is masked',
+  },
+  answer_undecodable: {
+    status: 502,
+    text: 'the compressed answer of the host could not be read to its end to look for the secret in it',
+    remedy: 'ask for it uncompressed (Accept-Encoding: identity)',
+  },
   injection_failed: {
     status: 502,
     text: 'the secret bound to this host could not be put on the request, so nothing was sent',
@@ -204,7 +214,6 @@ export const ENDINGS = {
   secret_bound: 'a secret was bound to the host: connections made from now on are intercepted',
   secret_unbound:
     'a secret in use, or the last one bound to the host, was taken away or limited to other requests',
-  secret_echoed: 'a compressed answer had the secret in it, where it cannot be masked: it was cut off',
   client_tls: 'the client gave up the TLS handshake: does it trust the egress CA?',
   key_revoked: 'the key that signed its token was revoked',
   feed_lost: 'the change feed was lost for longer than SALLYPORT_FEED_GRACE',

@@ -13,6 +13,8 @@ import { decideExchange } from './decide/exchange.ts';
 import { chooseSecrets, type Judged } from './decide/rules.ts';
 import type { Gate } from './gate.ts';
 import type { HeaderLine, RequestHead } from './http1/head.ts';
+import type { Cut } from './scrub/body-scrubber.ts';
+import { Scrubber } from './scrub/scrubber.ts';
 import { openSecrets, readStanding, scopeOf } from './secrets.ts';
 
 /** A request that was let through, and with which secrets. */
@@ -108,11 +110,29 @@ export interface InterceptionEnd {
  */
 export function reasonOfAnswer(
   granted: Reason,
-  { complete, cut, left }: { readonly complete: boolean; readonly cut: boolean; readonly left: boolean },
-): Reason {
-  if (cut) return 'secret_echoed';
-  if (complete) return granted;
-  return left ? 'client_reset' : 'origin_failed';
+  { complete, cut, left }: { readonly complete: boolean; readonly cut: Cut | null; readonly left: boolean },
+): { readonly reason: Reason; readonly code?: string } {
+  if (cut) {
+    const { refusal: reason, code } = refusalOfCut(cut);
+    return { reason, ...(code ? { code } : {}) };
+  }
+  if (complete) return { reason: granted };
+  return { reason: left ? 'client_reset' : 'origin_failed' };
+}
+
+/** Of the secrets that are in the request. */
+export function scrubberOf({ secrets }: Granted, { environmentId }: Connection): Scrubber {
+  return new Scrubber(
+    secrets.map(({ value }) => value),
+    environmentId,
+  );
+}
+
+/** Said where nothing of the answer had left. */
+export function refusalOfCut(cut: Cut): ExchangeRefusal {
+  if (cut === 'echoed') return { refusal: 'secret_echoed' };
+  const code = cut === 'overmuch' ? 'TOO_MUCH_TO_DECODE' : 'CODING_BROKEN';
+  return { refusal: 'answer_undecodable', code };
 }
 
 export function recordExchange(gate: Gate, connection: Connection, end: ExchangeEnd): void {
@@ -139,5 +159,11 @@ function recordedPath(target: string): string {
   return (target.split(/[?#]/, 1)[0] ?? '').slice(0, MAX_PATH_CHARS);
 }
 
+/** Of a request that the origin got nothing of. */
+export const UNSENT: Pick<ExchangeEnd, 'status' | 'bytesUp' | 'bytesDown'> = {
+  status: null,
+  bytesUp: 0,
+  bytesDown: 0,
+};
 const UNREADABLE: ExchangeRefusal = { refusal: 'facts_unavailable' };
 const MAX_PATH_CHARS = 1024;

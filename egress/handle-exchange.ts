@@ -7,6 +7,7 @@ import type { EndReason, Reason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
 import type { ExchangeOutcome, Side } from './act/exchange.ts';
 import { mayTrail } from './act/inject.ts';
+import { linger } from './act/linger.ts';
 import { refuse } from './act/refuse.ts';
 import { relay } from './act/relay.ts';
 import { type Carried, carrying } from './carry.ts';
@@ -20,6 +21,9 @@ import {
   type Passed,
   reasonOfAnswer,
   recordExchange,
+  refusalOfCut,
+  scrubberOf,
+  UNSENT,
 } from './grant.ts';
 import { ByteReader, HEAD_LIMIT_MS, MAX_HEAD_BYTES } from './http1/byte-reader.ts';
 import { type Framing, requestFraming } from './http1/framing.ts';
@@ -30,7 +34,6 @@ import { writeRequestHead } from './http1/write-head.ts';
 import type { OriginConnection } from './origin-pool.ts';
 import { type Found, reachConnection } from './reach.ts';
 import { Renewal } from './renewal.ts';
-import { Scrubber } from './scrub/scrubber.ts';
 
 /**
  * Serves the requests of one client connection, one after the other. Never rejects.
@@ -106,21 +109,10 @@ class Interception {
       this.#connection.signal.removeEventListener('abort', onAbort);
       clearTimeout(silent);
       this.#release();
-      this.#hangUp();
+      linger(this.#client);
     }
     const ended = this.#connection.stopped?.ending ?? (idle ? 'idle' : reason);
     return { reason: ended, exchanges: this.#exchanges, bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
-  }
-
-  /** What the client still sends is read and dropped for a moment: a close over unread bytes would take the answer with it. */
-  #hangUp(): void {
-    const { socket, reader } = this.#client;
-    if (socket.destroyed) return;
-    socket.end(() => {
-      const limit = setTimeout(() => socket.destroy(), LINGER_MS);
-      socket.once('close', () => clearTimeout(limit));
-    });
-    reader.discard();
   }
 
   #release(): void {
@@ -214,7 +206,7 @@ class Interception {
     const keepTrailer = (line: HeaderLine) => mayTrail(line, granted.secrets);
     origin.used = true;
     const originHead = writeRequestHead({ ...granted.parts, minor: head.minor });
-    const scrubber = new Scrubber(granted.secrets.map(({ value }) => value));
+    const scrubber = scrubberOf(granted, this.#connection);
     const passUnauthorized = () => renewal.passes(granted);
     const webSocket = asksWebSocket(head);
     const input = { head, framing, originHead, keepTrailer, webSocket, scrubber, passUnauthorized };
@@ -229,25 +221,33 @@ class Interception {
     reused: boolean,
   ): boolean {
     this.#bytesUp += outcome.bytesUp;
+    if ('bytesDown' in outcome) this.#bytesDown += outcome.bytesDown;
     if (outcome.kind === 'answered') {
-      this.#bytesDown += outcome.bytesDown;
       // Back to the others: a client that is silent now holds no connection of the origin's.
       if (outcome.keepOrigin) this.#gate.pool.give(origin);
       else origin.socket.destroy();
-      const reason = reasonOfAnswer(granted.reason, outcome);
-      this.#record(asked, reason, outcome.status, granted.secrets, outcome);
+      const { reason, ...code } = reasonOfAnswer(granted.reason, outcome);
+      this.#record(asked, reason, outcome.status, granted.secrets, { ...outcome, ...code });
       return outcome.keepClient;
     }
     origin.socket.destroy();
     if (outcome.kind === 'withheld') {
-      this.#bytesDown += outcome.bytesDown;
       this.#record(asked, granted.reason, 401, granted.secrets, outcome);
       return false;
     }
+    if (outcome.kind === 'refused') {
+      return this.#refuse(refusalOfCut(outcome.cut), asked, granted.secrets, outcome);
+    }
     if (outcome.kind === 'malformed')
-      return this.#refuse({ refusal: 'request_malformed' }, asked, granted.secrets, outcome.bytesUp);
+      return this.#refuse({ refusal: 'request_malformed' }, asked, granted.secrets, {
+        ...UNSENT,
+        bytesUp: outcome.bytesUp,
+      });
     if (outcome.kind === 'invalid' || !reused) {
-      return this.#refuse({ refusal: 'origin_failed' }, asked, granted.secrets, outcome.bytesUp);
+      return this.#refuse({ refusal: 'origin_failed' }, asked, granted.secrets, {
+        ...UNSENT,
+        bytesUp: outcome.bytesUp,
+      });
     }
     // What a direct connection would have shown: clients know to ask again on a new one, and only they know if they may.
     this.#client.socket.destroy();
@@ -255,12 +255,12 @@ class Interception {
     return false;
   }
 
-  /** Answers with the reason and closes. @param bytesUp what the origin got all the same */
+  /** Answers with the reason and closes. @param came what the origin got and answered all the same */
   #refuse(
     refusal: ExchangeRefusal,
     asked: Noted,
     secrets: readonly OpenedSecret[] = [],
-    bytesUp = 0,
+    came = UNSENT,
   ): boolean {
     const { refusal: reason, code } = refusal;
     refuse(this.#client.socket, {
@@ -270,7 +270,7 @@ class Interception {
       isHead: asked.head.method === 'HEAD',
       ...(code ? { code } : {}),
     });
-    this.#record(asked, reason, null, secrets, { bytesUp, bytesDown: 0, code });
+    this.#record(asked, reason, came.status, secrets, { ...came, code });
     return false;
   }
 
@@ -293,6 +293,5 @@ function isHarmless({ head, framing }: Asked): boolean {
 
 /** A head that cannot be read names nothing. */
 const UNREAD = { method: '', target: '' };
-const LINGER_MS = 1_000;
 /** A client that asked for a connection mostly asks for something at once. */
 const FIRST_REQUEST_MS = 250;

@@ -12,7 +12,7 @@ import { admit, CLIENT_LEFT, endUnreached, type Refused } from './admit.ts';
 import type { Connection, Stop } from './connection.ts';
 import { decidePlain } from './decide/connect.ts';
 import type { Gate } from './gate.ts';
-import { reasonOfAnswer, recordExchange } from './grant.ts';
+import { reasonOfAnswer, recordExchange, refusalOfCut } from './grant.ts';
 import { framesOrRoutes } from './http1/connection-headers.ts';
 import { foldName, type HeaderLine } from './http1/head.ts';
 import { asksWebSocket } from './http1/upgrade.ts';
@@ -102,7 +102,7 @@ class Plain {
       ...written,
       keepTrailer: ({ name }: HeaderLine) => !framesOrRoutes(foldName(name)),
       webSocket: asksWebSocket(head),
-      scrubber: new Scrubber(parent?.plainSecrets ?? []),
+      scrubber: new Scrubber(parent?.plainSecrets ?? [], this.#connection.environmentId),
     };
     const outcome = await relay(this.#proof, input, this.#client, origin);
     if (outcome.kind === 'answered') {
@@ -112,6 +112,7 @@ class Plain {
     }
     origin.socket.destroy();
     const { bytesUp } = outcome;
+    if (outcome.kind === 'refused') return { ...refusalOfCut(outcome.cut), answer: outcome, bytesUp };
     const again = outcome.kind === 'unanswered' && reused && !this.#client.socket.destroyed;
     if (!again) return { ...UNANSWERED[outcome.kind], bytesUp };
     // Others that were kept may be dead too.
@@ -149,14 +150,15 @@ class Plain {
 
   #end(answer: Answer): Answered {
     const { complete, left, status, keepClient } = answer;
-    this.#note(reasonOfAnswer(this.#proof.reason, answer), status, answer);
+    const { reason, code } = reasonOfAnswer(this.#proof.reason, answer);
+    this.#note(reason, status, answer, code);
     this.#close(complete ? 'answered' : this.#brokenBy(left ? 'client_reset' : 'origin_reset'), answer);
     return { keepAlive: keepClient };
   }
 
-  #refuse({ refusal, bytesUp, code }: Unheard): Refused {
-    const bytes = { bytesUp, bytesDown: 0 };
-    this.#note(refusal, null, bytes, code);
+  #refuse({ refusal, bytesUp, code, answer }: Unheard): Refused {
+    const bytes = { bytesUp, bytesDown: answer?.bytesDown ?? 0 };
+    this.#note(refusal, answer?.status ?? null, bytes, code);
     const gone = this.#client.socket.destroyed;
     if (gone) this.#close(this.#brokenBy('client_reset'), bytes);
     else
@@ -209,14 +211,18 @@ interface Passed extends Bytes {
 }
 
 /** The origin was reached, and gave no answer that could be passed on. */
-type Unheard = Unreached & { readonly bytesUp: number };
+type Unheard = Unreached & {
+  readonly bytesUp: number;
+  /** The one that could not be. */
+  readonly answer?: { readonly status: number; readonly bytesDown: number };
+};
 
 /** Asked twice it does what it does once, and it has no body that is gone after the first time. */
 function isHarmless({ head, framing }: PlainRequest): boolean {
   return framing.kind === 'none' && (head.method === 'GET' || head.method === 'HEAD');
 }
 
-const UNANSWERED: Readonly<Record<Exclude<ExchangeOutcome['kind'], 'answered'>, Unreached>> = {
+const UNANSWERED: Readonly<Record<Exclude<ExchangeOutcome['kind'], 'answered' | 'refused'>, Unreached>> = {
   unanswered: { refusal: 'origin_failed' },
   invalid: { refusal: 'origin_failed' },
   malformed: { refusal: 'request_malformed' },

@@ -2,7 +2,7 @@
  * The way of an exchange that came as an HTTP/2 stream: what `handle-exchange.ts` is for HTTP/1.1. Each stream is an
  * exchange of its own, with facts and secrets read for it; one that is refused or breaks off leaves the others alone.
  */
-import { constants, type Http2Stream, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { EndReason, Reason } from '../core-lite/reasons.ts';
 import type { OpenedSecret } from '../core-lite/vault/secret-reader.ts';
@@ -18,10 +18,13 @@ import {
   type Passed,
   reasonOfAnswer,
   recordExchange,
+  refusalOfCut,
+  scrubberOf,
+  UNSENT,
 } from './grant.ts';
 import type { HeaderLine } from './http1/head.ts';
 import { openClientSession } from './http2/client-session.ts';
-import { Ending } from './http2/ending.ts';
+import { Ending, isOpen } from './http2/ending.ts';
 import type { StreamOutcome } from './http2/exchange.ts';
 import {
   dropHopHeaders,
@@ -35,7 +38,6 @@ import { refuseStream } from './http2/refuse.ts';
 import { relayStream } from './http2/relay.ts';
 import { type Found, reachSession, type SecuredOrigin, type Unreached } from './reach.ts';
 import { Renewal } from './renewal.ts';
-import { Scrubber } from './scrub/scrubber.ts';
 
 /**
  * Serves the streams of one client connection. Never rejects.
@@ -128,7 +130,7 @@ class StreamInterception {
         this.#gate.logger.error({ id: this.#connection.id, err: error }, 'exchange failed');
         stream.close(constants.NGHTTP2_INTERNAL_ERROR);
         // Such as a head that the library does not send.
-        this.#record({ stream, head: head ?? UNREAD, at }, 'request_malformed', null, [], NOTHING);
+        this.#record({ stream, head: head ?? UNREAD, at }, 'request_malformed', null, [], UNSENT);
       })
       .finally(() => {
         this.#gate.registry.endStream(this.#connection);
@@ -206,7 +208,7 @@ class StreamInterception {
     const keepTrailer = (line: HeaderLine) => mayTrail(line, secrets);
     const open = (raw: readonly string[], ended: boolean) =>
       this.#gate.sessions.request(origin, raw, { endStream: ended, waitForTrailers: !ended });
-    const scrubber = new Scrubber(secrets.map(({ value }) => value));
+    const scrubber = scrubberOf(granted, this.#connection);
     const passUnauthorized = () => renewal.passes(granted);
     const isWebSocket = head.stated.protocol !== null;
     const input = { originHead, request: ending, keepTrailer, scrubber, isWebSocket, passUnauthorized };
@@ -220,21 +222,24 @@ class StreamInterception {
     outcome: StreamOutcome,
   ): void {
     this.#bytesUp += outcome.bytesUp;
+    if ('bytesDown' in outcome) this.#bytesDown += outcome.bytesDown;
     if (outcome.kind === 'answered') {
-      this.#bytesDown += outcome.bytesDown;
-      const reason = reasonOfAnswer(approved, outcome);
-      this.#record(asked, reason, outcome.status, secrets, outcome);
+      const { reason, ...code } = reasonOfAnswer(approved, outcome);
+      this.#record(asked, reason, outcome.status, secrets, { ...outcome, ...code });
       return;
     }
     if (outcome.kind === 'withheld') {
-      this.#bytesDown += outcome.bytesDown;
       this.#record(asked, approved, 401, secrets, outcome);
+      return;
+    }
+    if (outcome.kind === 'refused') {
+      this.#refuse(refusalOfCut(outcome.cut), asked, secrets, outcome);
       return;
     }
     // The code of a reset says more than an answer of ours could; a session that died says nothing.
     const left = outcome.kind === 'unanswered' && outcome.left;
     if (!left && (outcome.kind === 'invalid' || !origin.fit)) {
-      this.#refuse({ refusal: 'origin_failed' }, asked, secrets, outcome.bytesUp);
+      this.#refuse({ refusal: 'origin_failed' }, asked, secrets, { ...UNSENT, bytesUp: outcome.bytesUp });
       return;
     }
     if (outcome.kind === 'unanswered') asked.stream.close(outcome.code);
@@ -244,15 +249,15 @@ class StreamInterception {
     });
   }
 
-  /** Answers with the reason; the connection goes on. @param bytesUp what the origin got all the same */
+  /** Answers with the reason; the connection goes on. @param came what the origin got and answered all the same */
   #refuse(
     { refusal: reason, code }: ExchangeRefusal,
     asked: Noted,
     secrets: readonly OpenedSecret[] = [],
-    bytesUp = 0,
+    came = UNSENT,
   ): void {
     refuseStream(asked.stream, { reason, connectionId: this.#connection.id, ...(code ? { code } : {}) });
-    this.#record(asked, reason, null, secrets, { bytesUp, bytesDown: 0, code });
+    this.#record(asked, reason, came.status, secrets, { ...came, code });
   }
 
   #record(
@@ -289,12 +294,7 @@ function isHarmless({ head: { stated }, ending }: Asked): boolean {
   return ending.whole && stated.protocol === null && (stated.method === 'GET' || stated.method === 'HEAD');
 }
 
-function isOpen(stream: Http2Stream): boolean {
-  return !stream.closed && !stream.destroyed;
-}
-
 function ignore(): void {}
 
 const UNREAD: Noted['head'] = { target: '', stated: { method: '', protocol: null } };
-const NOTHING = { bytesUp: 0, bytesDown: 0 };
 const MAX_ATTEMPTS = 3;

@@ -1,7 +1,6 @@
 /** What egress counts for Prometheus. Labels come from closed lists only: a host in a label would grow without bound. */
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { decoderBudget } from './scrub/decoder-budget.ts';
 
 export interface Metrics {
   readonly registry: Registry;
@@ -9,7 +8,6 @@ export interface Metrics {
   readonly refusals: Counter<'reason'>;
   readonly exchanges: Counter<'reason'>;
   readonly masked: Counter;
-  readonly unread: Counter;
   readonly lost: Counter<'rows'>;
   /** Seconds from the CONNECT to its 200. */
   readonly setup: Histogram;
@@ -47,15 +45,6 @@ export function makeMetrics(open: () => number, feedLive: () => boolean): Metric
       name: 'sallyport_egress_masked_total',
       help: 'Times that a secret was masked in an answer',
       registers: [registry],
-    }),
-    unread: new Counter({
-      name: 'sallyport_egress_unread_answers_total',
-      help: 'Compressed answers that passed without being looked at: they take too much to decode',
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(decoderBudget.unread);
-      },
     }),
     lost: new Counter({
       name: 'sallyport_egress_lost_rows_total',

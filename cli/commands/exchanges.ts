@@ -37,7 +37,7 @@ export const exchanges = defineCommand({
   },
   notes: [
     'SECRETS are the credentials that were put on, as vault/name@version; their values are nowhere.',
-    'MASKED counts how often one of them was masked in the answer; secret_echoed: it could not be, and the answer was cut off.',
+    'MASKED counts how often one of them was masked in the answer; secret_echoed: it could not be, and the answer was refused or cut off.',
   ],
   examples: ['npx sallyport exchanges --env demo --since 1h', 'npx sallyport exchanges --json'],
   run: async ({ options }, io) => {

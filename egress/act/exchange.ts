@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { ByteReader } from '../http1/byte-reader.ts';
 import type { Framing } from '../http1/framing.ts';
 import type { HeaderLine, RequestHead } from '../http1/head.ts';
+import type { Cut } from '../scrub/body-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 
 /** One side of the exchange. */
@@ -41,6 +42,14 @@ export type ExchangeOutcome =
   | Unanswered
   /** A 401 that was not passed on; the origin's connection cannot be used any more. */
   | { readonly kind: 'withheld'; readonly bytesUp: number; readonly bytesDown: number }
+  /** An answer of which nothing was sent to the client, since it would have been cut off. */
+  | {
+      readonly kind: 'refused';
+      readonly cut: Cut;
+      readonly status: number;
+      readonly bytesUp: number;
+      readonly bytesDown: number;
+    }
   | {
       readonly kind: 'answered';
       readonly status: number;
@@ -49,8 +58,8 @@ export type ExchangeOutcome =
       readonly complete: boolean;
       /** Whether it was the client that broke it off. */
       readonly left: boolean;
-      /** Whether it was cut off because of a secret in it that could not be masked. */
-      readonly cut: boolean;
+      /** Why it was cut off. */
+      readonly cut: Cut | null;
       /** How often a secret was masked in it. */
       readonly masked: number;
       readonly keepClient: boolean;

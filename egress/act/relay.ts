@@ -5,15 +5,15 @@
  */
 import type { Allow } from '../../core-lite/decision.ts';
 import { makeBodyReader } from '../http1/body.ts';
-import type { BodyReader, BodyStep } from '../http1/body-reader.ts';
-import { MAX_HEAD_BYTES, type NoBytes } from '../http1/byte-reader.ts';
+import type { BodyReader } from '../http1/body-reader.ts';
+import { MAX_HEAD_BYTES } from '../http1/byte-reader.ts';
 import { dropConnectionHeaders } from '../http1/connection-headers.ts';
 import { type Framing, responseFraming } from '../http1/framing.ts';
 import { type HeaderLine, headerValues, parseResponseHead, type ResponseHead } from '../http1/head.ts';
 import { isWebSocket, upgradeHeaders } from '../http1/upgrade.ts';
 import { writeResponseHead } from '../http1/write-head.ts';
-import type { BodyScrubber } from '../scrub/body-scrubber.ts';
-import { outlastsPause } from '../scrub/pause.ts';
+import type { BodyScrubber, Cut } from '../scrub/body-scrubber.ts';
+import { AnswerBody, type Shown, showAnswer } from './answer-body.ts';
 import type { ExchangeInput, ExchangeOutcome, Side, Unanswered } from './exchange.ts';
 import { breakOff, gather, pass, send } from './send.ts';
 
@@ -37,7 +37,7 @@ class Exchange {
   #bytesDown = 0;
   #broken = false;
   #malformed = false;
-  #cut = false;
+  #cut: Cut | null = null;
 
   constructor(_proof: Allow, input: ExchangeInput, client: Side, origin: Side) {
     this.#input = input;
@@ -126,17 +126,67 @@ class Exchange {
     if (await this.#isWithheld(head)) return this.#withhold();
     const framing = responseFraming(head, this.#input.head.method);
     if (!framing) return this.#failed('invalid');
-    // An HTTP/1.0 client cannot read chunks: it gets what is in them, and its connection ends with it.
-    const bare = framing.kind === 'chunked' && this.#input.head.minor === 0;
-    const keepClient = !bare && this.#mayKeepClient(framing);
-    // Most answers come in one piece, head and body.
-    gather(this.#client.socket);
-    await send(this.#client.socket, this.#clientHead(bare ? withoutFraming(head) : head, !keepClient));
     const scrubbed = this.#input.scrubber.body(head);
-    const complete = await this.#receiveBody(framing, bare, scrubbed).finally(() => scrubbed.close());
+    // It may be waiting for its turn to be decoded.
+    const onClientGone = () => scrubbed.close();
+    this.#client.socket.once('close', onClientGone);
+    try {
+      return await this.#answerThrough(scrubbed, head, framing);
+    } finally {
+      this.#client.socket.removeListener('close', onClientGone);
+      scrubbed.close();
+    }
+  }
+
+  async #answerThrough(
+    scrubbed: BodyScrubber,
+    head: ResponseHead,
+    framing: Framing,
+  ): Promise<ExchangeOutcome> {
+    const shown = showAnswer(head, framing, scrubbed.mayCut, this.#input.head.minor);
+    const keepClient = shown.form !== 'bare' && this.#mayKeepClient(framing);
+    const first = this.#clientHead(shown.head, !keepClient);
+    const complete = shown.judged
+      ? await this.#judgeAnswer(scrubbed, framing, shown, first)
+      : await this.#streamAnswer(scrubbed, framing, shown, first);
+    if (shown.judged && this.#cut) return this.#refuse(head.status, this.#cut);
+    if (complete === null) return this.#failed('unanswered');
     const sent = this.#requestBody.done && !this.#broken;
     const alive = framing.kind !== 'until_close' && keepsAlive(head.minor, head.headers);
     return this.#answered(head.status, complete, keepClient && sent, alive && sent);
+  }
+
+  async #streamAnswer(
+    scrubbed: BodyScrubber,
+    framing: Framing,
+    shown: Shown,
+    first: Buffer,
+  ): Promise<boolean> {
+    // Most answers come in one piece, head and body.
+    gather(this.#client.socket);
+    await send(this.#client.socket, first);
+    return this.#receiveBody(scrubbed, framing, shown, (bytes) => this.#sendDown(bytes));
+  }
+
+  /** @returns whether all was sent; `null` where nothing was, since it may not or did not come to its end */
+  async #judgeAnswer(
+    scrubbed: BodyScrubber,
+    framing: Framing,
+    shown: Shown,
+    first: Buffer,
+  ): Promise<boolean | null> {
+    const parts: Buffer[] = [];
+    const keep = async (bytes: Buffer) => parts.push(bytes) > 0;
+    if (!(await this.#receiveBody(scrubbed, framing, shown, keep))) return null;
+    gather(this.#client.socket);
+    await send(this.#client.socket, first);
+    for (const part of parts) if (!(await this.#sendDown(part))) return false;
+    return true;
+  }
+
+  #refuse(status: number, cut: Cut): ExchangeOutcome {
+    this.#origin.socket.destroy();
+    return { kind: 'refused', cut, status, bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
   }
 
   async #answered(
@@ -189,64 +239,24 @@ class Exchange {
   }
 
   /** @returns whether the body came to its end */
-  async #receiveBody(framing: Framing, bare: boolean, scrubbed: BodyScrubber): Promise<boolean> {
+  async #receiveBody(
+    scrubbed: BodyScrubber,
+    framing: Framing,
+    shown: Shown,
+    sendOn: (bytes: Buffer) => Promise<boolean>,
+  ): Promise<boolean> {
     const body = makeBodyReader(framing, (line) => this.#input.scrubber.line(line));
     const { reader } = this.#origin;
-    while (!body.done) {
-      const chunk = await this.#nextOfAnswer(scrubbed);
-      if (typeof chunk === 'string') {
-        return (await this.#pass(scrubbed.end())) && framing.kind === 'until_close' && chunk === 'end';
-      }
-      const step = body.read(chunk);
-      if (!step) return false;
-      if (step.used < chunk.length) reader.unread(chunk.subarray(step.used));
-      if (!(await this.#passStep(step, bare, scrubbed))) return false;
-    }
-    return this.#pass(scrubbed.end());
+    const receiver = new AnswerBody({ reader, framing, body, scrubbed, shown, send: sendOn });
+    const complete = await receiver.receive();
+    this.#cut = receiver.cut;
+    return complete;
   }
 
-  async #passStep(step: BodyStep, bare: boolean, scrubbed: BodyScrubber): Promise<boolean> {
-    const parts = bare ? contentOf(step) : step.forward;
-    for (const [i, part] of parts.entries()) {
-      const data = bare ? [0, part.length] : i === 0 ? step.data : [];
-      if (!(await this.#pass(await scrubbed.push(part, data)))) return false;
-    }
-    return true;
+  #sendDown(bytes: Buffer): Promise<boolean> {
+    this.#bytesDown += bytes.length;
+    return send(this.#client.socket, bytes);
   }
-
-  #nextOfAnswer(scrubbed: BodyScrubber): Promise<Buffer | NoBytes> {
-    const next = this.#origin.reader.next();
-    return scrubbed.mayLetGo ? this.#letGoAtPause(next, scrubbed) : next;
-  }
-
-  async #letGoAtPause(next: Promise<Buffer | NoBytes>, scrubbed: BodyScrubber): Promise<Buffer | NoBytes> {
-    if (await outlastsPause(next)) await this.#pass(scrubbed.letGo());
-    return next;
-  }
-
-  /** @returns `false` where nothing more may pass */
-  async #pass(parts: readonly Buffer[] | 'cut'): Promise<boolean> {
-    if (parts === 'cut') {
-      this.#cut = true;
-      return false;
-    }
-    for (const part of parts) {
-      this.#bytesDown += part.length;
-      if (!(await send(this.#client.socket, part))) return false;
-    }
-    return true;
-  }
-}
-
-/** The content alone of what came, without its chunks' lines and its trailers. */
-function contentOf({ forward: [first], data }: BodyStep): readonly Buffer[] {
-  const parts: Buffer[] = [];
-  for (let i = 0; first && i < data.length; i += 2) parts.push(first.subarray(data[i], data[i + 1]));
-  return parts;
-}
-
-function withoutFraming(head: ResponseHead): ResponseHead {
-  return { ...head, headers: head.headers.filter(({ name }) => !FRAMING.has(name)) };
 }
 
 /** RFC 9112 9.3. */
@@ -256,6 +266,5 @@ function keepsAlive(minor: number, headers: readonly HeaderLine[]): boolean {
   return minor === 1 ? !names.has('close') : names.has('keep-alive');
 }
 
-const FRAMING = new Set(['transfer-encoding', 'trailer']);
 /** More than any server sends; a flood of them is no answer. */
 const MAX_INFORMATIONAL = 32;

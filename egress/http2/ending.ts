@@ -32,3 +32,7 @@ export class Ending {
     return this.#whole;
   }
 }
+
+export function isOpen(stream: Http2Stream): boolean {
+  return !stream.closed && !stream.destroyed;
+}

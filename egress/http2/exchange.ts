@@ -1,5 +1,6 @@
 /** What an exchange over streams is handed over as, and what comes of it: see `act/exchange.ts` for HTTP/1.1. */
 import type { HeaderLine } from '../http1/head.ts';
+import type { Cut } from '../scrub/body-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import type { Ending } from './ending.ts';
 
@@ -24,14 +25,22 @@ export type StreamOutcome =
   | { readonly kind: 'invalid'; readonly bytesUp: number }
   /** A 401 that was not passed on. */
   | { readonly kind: 'withheld'; readonly bytesUp: number; readonly bytesDown: number }
+  /** An answer of which nothing was sent to the client, since it would have been cut off. */
+  | {
+      readonly kind: 'refused';
+      readonly cut: Cut;
+      readonly status: number;
+      readonly bytesUp: number;
+      readonly bytesDown: number;
+    }
   | {
       readonly kind: 'answered';
       readonly status: number;
       readonly bytesUp: number;
       readonly bytesDown: number;
       readonly complete: boolean;
-      /** Whether it was cut off because of a secret in it that could not be masked. */
-      readonly cut: boolean;
+      /** Why it was cut off. */
+      readonly cut: Cut | null;
       /** How often a secret was masked in it. */
       readonly masked: number;
       /** Whether it was the client that broke it off. */

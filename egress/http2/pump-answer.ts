@@ -3,7 +3,7 @@
  * buffer. What has not ended, or was cut, is not ended at the client.
  */
 import type { Http2Stream } from 'node:http2';
-import type { BodyScrubber } from '../scrub/body-scrubber.ts';
+import type { BodyScrubber, Cut } from '../scrub/body-scrubber.ts';
 import { Pause } from '../scrub/pause.ts';
 import type { Ending } from './ending.ts';
 
@@ -14,7 +14,9 @@ export interface AnswerBody {
   readonly scrubbed: BodyScrubber;
   readonly onBytes: (count: number) => void;
   /** Nothing more may pass. */
-  readonly onCut: () => void;
+  readonly onCut: (cut: Cut) => void;
+  /** Where all of it is looked at before any of it leaves: called then, if all came. */
+  readonly onJudged: (() => void) | null;
 }
 
 /** @returns when the origin's stream is closed and all that may pass has passed; never rejects */
@@ -25,13 +27,16 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
   const pause = new Pause();
   /** What is being looked at. The origin's stream may end and close meanwhile, though it is paused. */
   let looking: Promise<void> | null = null;
-  const pass = (parts: readonly Buffer[] | 'cut') => {
+  /** What was looked at, and waits for the rest. */
+  const judged: Buffer[] = [];
+  const send = (parts: readonly Buffer[]) => (body.onJudged ? judged.push(...parts) >= 0 : write(to, parts));
+  const pass = (parts: readonly Buffer[] | Cut) => {
     looking = null;
     if (left) return;
-    cut = parts === 'cut';
-    if (parts === 'cut') body.onCut();
+    cut = typeof parts === 'string';
+    if (typeof parts === 'string') body.onCut(parts);
     // What still comes after a cut is dropped: unread, it would keep the stream open.
-    if (parts === 'cut' || write(to, parts)) next();
+    if (typeof parts === 'string' || send(parts)) next();
     else {
       from.pause();
       to.once('drain', next);
@@ -40,7 +45,7 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
   const next = () => {
     if (from.isPaused()) from.resume();
     // Not while the client is slow: that is no pause of the origin's.
-    if (!cut && !left && scrubbed.mayLetGo) pause.start(() => write(to, scrubbed.letGo()));
+    if (!cut && !left && scrubbed.mayLetGo && !body.onJudged) pause.start(() => write(to, scrubbed.letGo()));
   };
   from.on('data', (chunk: Buffer) => {
     pause.stop();
@@ -62,7 +67,11 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
   const end = () => {
     pause.stop();
     if (cut) return;
-    write(to, scrubbed.end());
+    send(scrubbed.end());
+    if (ending.whole && !left && body.onJudged) {
+      body.onJudged();
+      write(to, judged);
+    }
     if (ending.whole && isOpen(to)) to.end();
   };
   from.once('end', () => {
@@ -74,7 +83,7 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
       void Promise.resolve(looking).then(() => {
         pause.stop();
         // It may have broken off before its end.
-        if (!cut) write(to, scrubbed.end());
+        if (!cut && !body.onJudged) write(to, scrubbed.end());
         scrubbed.close();
         resolve();
       });

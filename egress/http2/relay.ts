@@ -2,10 +2,11 @@
  * One exchange over streams: the client's to the origin's and back, with flow control as the only buffer. How a stream
  * ended is carried over: its end, its trailers or the code of its reset. What broke off is never shown as whole.
  */
-import { type ClientHttp2Stream, constants, type Http2Stream, type ServerHttp2Stream } from 'node:http2';
+import { type ClientHttp2Stream, constants, type ServerHttp2Stream } from 'node:http2';
 import type { Allow } from '../../core-lite/decision.ts';
-import type { HeaderLine } from '../http1/head.ts';
-import { UNTOUCHED } from '../scrub/body-scrubber.ts';
+import { MAX_JUDGED_BYTES } from '../act/answer-body.ts';
+import { type HeaderLine, headerValues } from '../http1/head.ts';
+import { type BodyScrubber, type Cut, UNTOUCHED } from '../scrub/body-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
 import { Ending } from './ending.ts';
 import type { StreamInput, StreamOutcome } from './exchange.ts';
@@ -19,7 +20,8 @@ import {
   writeAnswerHead,
 } from './head.ts';
 import { pumpAnswer } from './pump-answer.ts';
-import { respond } from './respond.ts';
+import { pumpRequest } from './pump-request.ts';
+import { attempt, respond, sendTrailers } from './respond.ts';
 
 /**
  * @param open begins the stream to the origin
@@ -52,7 +54,9 @@ class StreamExchange {
   #passed: Promise<void> = Promise.resolve();
   #status: number | null = null;
   #invalid = false;
-  #cut = false;
+  #cut: Cut | null = null;
+  /** Of the answer that was cut. */
+  #refused = 0;
   #judging = false;
   #withheld = false;
   /** The origin's stream closed. */
@@ -114,7 +118,7 @@ class StreamExchange {
       trailers = readTrailers(raw).filter(this.#keepTrailer);
     });
     this.#origin.once('wantTrailers', () => sendTrailers(this.#origin, trailers));
-    pump(this.#client, this.#origin, this.#request, (chunk) => {
+    pumpRequest(this.#client, this.#origin, this.#request, (chunk) => {
       this.#bytesUp += chunk.length;
     });
   }
@@ -163,19 +167,33 @@ class StreamExchange {
   }
 
   #pass(head: AnswerHead, ended: boolean): void {
-    this.#status = head.status;
-    const headers = dropHopHeaders(this.#scrubber.head(head).headers);
+    const scrubbed = this.#isWebSocket ? UNTOUCHED : this.#scrubber.body(head);
     // Node has ended the answer to a HEAD already.
     const bare = ended || this.#client.writableEnded || BODILESS.has(head.status);
-    const options = { endStream: bare, waitForTrailers: !bare };
-    respond(this.#client, writeAnswerHead({ status: head.status, headers }), options);
+    const [length] = headerValues(head.headers, 'content-length');
+    const judged = !bare && scrubbed.mayCut && length !== undefined && Number(length) <= MAX_JUDGED_BYTES;
+    const shown = scrubbed.mayCut && !judged ? withoutLength(head) : head;
+    if (judged) this.#sendAnswer(head.status, scrubbed, () => this.#sendHead(shown, false));
+    else {
+      this.#sendHead(shown, bare);
+      if (!bare) this.#sendAnswer(head.status, scrubbed, null);
+    }
     if (bare) {
+      scrubbed.close();
       this.#origin.resume();
       this.#answered.resolve();
-    } else this.#sendAnswer(head);
+    }
   }
 
-  #sendAnswer(head: AnswerHead): void {
+  #sendHead(head: AnswerHead, bare: boolean): void {
+    this.#status = head.status;
+    const headers = dropHopHeaders(this.#scrubber.head(head).headers);
+    const options = { endStream: bare, waitForTrailers: !bare };
+    respond(this.#client, writeAnswerHead({ status: head.status, headers }), options);
+  }
+
+  /** @param onJudged where nothing leaves before all was looked at */
+  #sendAnswer(status: number, scrubbed: BodyScrubber, onJudged: (() => void) | null): void {
     this.#client.once('wantTrailers', () => {
       sendTrailers(this.#client, this.#trailers);
       // Node hands them over in the next round of the event loop.
@@ -185,12 +203,14 @@ class StreamExchange {
       from: this.#origin,
       to: this.#client,
       ending: this.#answer,
-      scrubbed: this.#isWebSocket ? UNTOUCHED : this.#scrubber.body(head),
+      scrubbed,
+      onJudged: onJudged && (() => attempt(this.#origin, onJudged)),
       onBytes: (count) => {
         this.#bytesDown += count;
       },
-      onCut: () => {
-        this.#cut = true;
+      onCut: (cut) => {
+        this.#cut = cut;
+        this.#refused = status;
         this.#origin.close(constants.NGHTTP2_CANCEL);
       },
     });
@@ -205,16 +225,20 @@ class StreamExchange {
   #finish(): void {
     this.#over = true;
     if (this.#judging) return;
-    const bytesUp = this.#bytesUp;
-    const status = this.#status;
-    if (status !== null) {
-      void this.#passed.then(() => this.#finishAnswer(status));
-      return;
-    }
+    void this.#passed.then(() => {
+      if (this.#status !== null) this.#finishAnswer(this.#status);
+      else this.#finishUnanswered();
+    });
+  }
+
+  #finishUnanswered(): void {
+    const { bytesUp, bytesDown } = { bytesUp: this.#bytesUp, bytesDown: this.#bytesDown };
     this.#client.removeListener('close', this.#onClientClose);
     const code = this.#origin.rstCode;
     const left = this.#left;
-    if (this.#withheld) this.#settle({ kind: 'withheld', bytesUp, bytesDown: this.#bytesDown });
+    if (this.#withheld) this.#settle({ kind: 'withheld', bytesUp, bytesDown });
+    else if (this.#cut)
+      this.#settle({ kind: 'refused', cut: this.#cut, status: this.#refused, bytesUp, bytesDown });
     else
       this.#settle(
         this.#invalid ? { kind: 'invalid', bytesUp } : { kind: 'unanswered', code, bytesUp, left },
@@ -254,31 +278,8 @@ class StreamExchange {
   }
 }
 
-/** Every chunk of a request's body passes here. What has not ended is not ended on the other side. */
-function pump(from: Http2Stream, to: Http2Stream, ending: Ending, count: (chunk: Buffer) => void): void {
-  from.on('data', (chunk: Buffer) => {
-    count(chunk);
-    if (to.closed || to.destroyed || to.writableEnded) return;
-    if (to.write(chunk)) return;
-    from.pause();
-    to.once('drain', () => from.resume());
-  });
-  from.once('end', () => {
-    if (ending.whole && !to.closed && !to.destroyed) to.end();
-  });
-}
-
-function sendTrailers(stream: Http2Stream, lines: readonly HeaderLine[]): void {
-  if (!stream.closed && !stream.destroyed) attempt(stream, () => stream.sendTrailers(asObject(lines)));
-}
-
-/** The library throws at a head that it would not send: that ends the stream it came on, never the process. */
-function attempt(stream: Http2Stream, act: () => void): void {
-  try {
-    act();
-  } catch {
-    stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-  }
+function withoutLength(head: AnswerHead): AnswerHead {
+  return { ...head, headers: head.headers.filter(({ name }) => name !== 'content-length') };
 }
 
 function ignore(): void {}

@@ -6,15 +6,23 @@ export interface Tally {
   masked: number;
 }
 
+/**
+ * Why nothing more may pass: a secret is in it where it cannot be masked, or it takes too much to decode, or it is broken,
+ * so that others may read more of it than we do.
+ */
+export type Cut = 'echoed' | 'overmuch' | 'broken';
+
 export interface BodyScrubber {
+  /** Whether it may be cut. Then nothing goes before it that says how long it is: that is, how well it is compressed. */
+  readonly mayCut: boolean;
   /** Whether something is held that goes out if the origin pauses. */
   readonly mayLetGo: boolean;
   /**
    * @param bytes of the body, in order, with what frames it
    * @param data begin and end of each stretch of the body's own bytes in them, flat
-   * @returns what may go on now; `cut` where nothing more may, because a secret is in it that cannot be masked
+   * @returns what may go on now, or why nothing more may
    */
-  push(bytes: Buffer, data: readonly number[]): readonly Buffer[] | Promise<readonly Buffer[] | 'cut'>;
+  push(bytes: Buffer, data: readonly number[]): readonly Buffer[] | Promise<readonly Buffer[] | Cut>;
   /** The origin pauses. @returns what goes out then; what follows is still looked at */
   letGo(): readonly Buffer[];
   /** Nothing more comes. @returns all that was held */
@@ -24,6 +32,7 @@ export interface BodyScrubber {
 
 /** A body in which no secret is looked for. */
 export const UNTOUCHED: BodyScrubber = {
+  mayCut: false,
   mayLetGo: false,
   push: (bytes) => [bytes],
   letGo: () => [],

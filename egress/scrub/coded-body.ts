@@ -1,9 +1,9 @@
 /**
  * Looks for the forms of secrets in a compressed text body: a copy is decoded as it streams, and the bytes go on as they
- * came once what they decode to is settled. In compressed bytes nothing can be masked, so a form in them cuts the body off.
- * What is no such coding passes as plain text does, and so does what takes too much to decode: it is counted.
+ * came once what they decode to is settled. In compressed bytes nothing can be masked, so a form in them cuts the body off;
+ * and so does what we cannot decode and others might. What is in no known coding from its beginning passes as a text does.
  */
-import type { BodyScrubber, Tally } from './body-scrubber.ts';
+import type { BodyScrubber, Cut, Tally } from './body-scrubber.ts';
 import { CodedText } from './coded-text.ts';
 import type { Coding } from './decoder.ts';
 import type { Forms } from './forms.ts';
@@ -11,6 +11,7 @@ import { Held, type Piece } from './held.ts';
 import { TextBody } from './text-body.ts';
 
 export class CodedBody implements BodyScrubber {
+  readonly mayCut = true;
   readonly #decoded: CodedText;
   /** What takes over where the body cannot be decoded. */
   readonly #text: TextBody;
@@ -20,8 +21,9 @@ export class CodedBody implements BodyScrubber {
   #read: { readonly piece: Piece; readonly decodedTo: number }[] = [];
   #readBytes = 0;
 
-  constructor(coding: Coding, forms: Forms, tally: Tally) {
-    this.#decoded = new CodedText(coding, forms);
+  /** @param holder whose place among the decoders it takes */
+  constructor(coding: Coding, forms: Forms, tally: Tally, holder: string) {
+    this.#decoded = new CodedText(coding, forms, holder);
     this.#text = new TextBody(forms, tally);
   }
 
@@ -29,11 +31,13 @@ export class CodedBody implements BodyScrubber {
     return this.#read.length > 0 || this.#text.mayLetGo;
   }
 
-  async push(bytes: Buffer, data: readonly number[]): Promise<readonly Buffer[] | 'cut'> {
+  async push(bytes: Buffer, data: readonly number[]): Promise<readonly Buffer[] | Cut> {
     this.#unread.push({ bytes, data });
     await this.#decoded.push(joinData(bytes, data));
-    if (this.#decoded.state === 'found' || this.#decoded.state === 'closed') return 'cut';
-    if (this.#decoded.state === 'failed') return this.#passAsText();
+    const { state } = this.#decoded;
+    if (state === 'text') return this.#passAsText();
+    if (state === 'closed') return [];
+    if (state !== 'open') return state;
     const { at, settledTo, readTo } = this.#decoded;
     for (const piece of this.#unread.takeTo(readTo)) {
       this.#read.push({ piece, decodedTo: at });
@@ -43,12 +47,12 @@ export class CodedBody implements BodyScrubber {
   }
 
   letGo(): readonly Buffer[] {
-    if (this.#decoded.state === 'failed') return [...this.#passAsText(), ...this.#text.letGo()];
+    if (this.#decoded.state === 'text') return [...this.#passAsText(), ...this.#text.letGo()];
     return this.#letGoTo(this.#decoded.at);
   }
 
   end(): readonly Buffer[] {
-    if (this.#decoded.state === 'failed') return [...this.#passAsText(), ...this.#text.end()];
+    if (this.#decoded.state === 'text') return [...this.#passAsText(), ...this.#text.end()];
     return [...this.letGo(), ...this.#unread.takeAll().map(({ bytes }) => bytes)];
   }
 

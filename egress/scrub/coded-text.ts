@@ -1,35 +1,39 @@
 /**
  * The text of a compressed body, decoded within measure and looked at as it comes: several frames or members one behind
- * the other, and deflate with and without its header, are read as clients read them.
+ * the other, with zeros between them, and codings under another's name, are read as clients read them.
  */
-import type { Transform } from 'node:stream';
-import { type Coding, isWindowTooLarge, openDecoder } from './decoder.ts';
-import { decoderBudget } from './decoder-budget.ts';
+import type { Cut } from './body-scrubber.ts';
+import type { Coding } from './decoder.ts';
+import { Decoding, type Went } from './decoding.ts';
 import type { Forms } from './forms.ts';
 import { Search } from './search.ts';
+import { mayBeCoded, nextMember, otherReading } from './sniff.ts';
 import { ZstdBlocks } from './zstd-blocks.ts';
 
 export class CodedText {
   readonly #search: Search;
   readonly #blocks: ZstdBlocks | null;
-  #coding: Coding;
-  #decoder: Transform | null = null;
-  #settle: () => void = () => {};
-  #state: 'open' | 'found' | 'failed' | 'closed' = 'open';
+  readonly #holder: string;
+  readonly #tried = new Set<Coding>();
+  /** `null` where it came to its end. */
+  #decoding: Decoding | null;
+  /** With what it was tried last. */
+  #failed = false;
+  #state: 'open' | 'text' | 'closed' | Cut = 'open';
   #budget = FREE_BYTES;
   /** Coded bytes that came. */
   #came = 0;
-  /** What came of a deflate that has given no text yet: it may have to be read again without a header. */
-  #begun: Buffer | null;
+  /** What came before there was any text: it may have to be read again in another coding. */
+  #begun: Buffer | null = NOTHING;
 
-  constructor(coding: Coding, forms: Forms) {
-    this.#coding = coding;
+  constructor(coding: Coding, forms: Forms, holder: string) {
+    this.#holder = holder;
     this.#search = new Search(forms);
     this.#blocks = coding === 'zstd' ? new ZstdBlocks() : null;
-    this.#begun = coding === 'deflate' ? Buffer.alloc(0) : null;
+    this.#decoding = this.#begin(coding);
   }
 
-  /** `found`: a form is in it; `failed`: it cannot be decoded any further. */
+  /** `text`: it is in no known coding; a cut says why it is not decoded any further. */
   get state() {
     return this.#state;
   }
@@ -51,6 +55,7 @@ export class CodedText {
   /** Resolves when all that the bytes decode to has been looked at. */
   async push(coded: Buffer): Promise<void> {
     this.#came += coded.length;
+    this.#budget += coded.length * MAX_RATIO;
     for (let rest = coded; rest.length > 0 && this.#state === 'open'; ) {
       // A zstd decoder stops at the end of a frame, and begins the next with the next write.
       const length = this.#blocks?.read(rest) ?? rest.length;
@@ -63,70 +68,80 @@ export class CodedText {
     this.#stop('closed');
   }
 
+  #begin(coding: Coding): Decoding {
+    this.#tried.add(coding);
+    return new Decoding(coding, this.#holder, (text) => this.#look(text));
+  }
+
   async #decode(bytes: Buffer): Promise<void> {
     if (this.#begun) this.#begun = Buffer.concat([this.#begun, bytes]);
-    this.#budget += bytes.length * MAX_RATIO;
-    await this.#write(bytes);
-    // Read as a zlib stream it failed at once: some servers send it bare, and clients take both.
-    if (this.#begun && this.#state === 'failed' && this.#search.at === 0) {
-      const begun = this.#begun;
-      this.#begun = null;
-      this.#coding = 'deflate-raw';
-      this.#decoder = null;
-      this.#state = 'open';
-      await this.#write(begun);
+    for (let rest = bytes; rest.length > 0 && this.#state === 'open'; ) {
+      if (!this.#decoding) rest = this.#failed ? this.#retry() : this.#beginNext(rest);
+      const went = await this.#decoding?.write(rest);
+      rest = this.#goOn(went ?? 'on', rest);
     }
     if (this.#search.at > 0 || (this.#begun?.length ?? 0) > MAX_BEGUN_BYTES) this.#begun = null;
   }
 
-  #write(bytes: Buffer): Promise<void> {
-    this.#decoder ??= this.#open();
-    const decoder = this.#decoder;
-    if (!decoder) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#settle = resolve;
-      // After its end a decoder may take bytes without a word: then `end` speaks.
-      decoder.write(bytes, () => resolve());
-    });
+  /** Behind an end: zeros only fill up. @returns from where the next begins */
+  #beginNext(bytes: Buffer): Buffer {
+    const from = bytes.findIndex((byte) => byte !== 0);
+    if (from < 0) return NOTHING;
+    const coding = nextMember(bytes.subarray(from));
+    this.#begun = null;
+    if (coding) this.#decoding = this.#begin(coding);
+    else this.#stop('broken');
+    return bytes.subarray(from);
   }
 
-  #open(): Transform | null {
-    const decoder = openDecoder(this.#coding);
-    if (!decoder) this.#giveUp();
-    const unlessReplaced = (act: () => void) => {
-      if (this.#decoder === decoder) act();
-    };
-    decoder?.on('data', (text: Buffer) => unlessReplaced(() => this.#look(text)));
-    decoder?.on('end', () => unlessReplaced(() => this.#stop('failed')));
-    decoder?.on('error', (error) => {
-      unlessReplaced(() => (isWindowTooLarge(error) ? this.#giveUp() : this.#stop('failed')));
-    });
-    return decoder;
+  /** @returns what is to be written next */
+  #goOn(went: Went, bytes: Buffer): Buffer {
+    if (this.#state !== 'open' || went === 'on' || went === 'closed') return NOTHING;
+    this.#decoding?.close();
+    this.#decoding = null;
+    if (typeof went === 'number') return bytes.subarray(bytes.length - went);
+    if (went === 'too_large') {
+      this.#stop('overmuch');
+      return NOTHING;
+    }
+    this.#failed = true;
+    return this.#retry();
+  }
+
+  /** It failed. @returns all that came, where something else may decode it */
+  #retry(): Buffer {
+    const begun = this.#search.at === 0 ? this.#begun : null;
+    // Too little to know.
+    if (begun && begun.length < MAGIC_BYTES) return NOTHING;
+    const other = begun && otherReading(begun, this.#tried);
+    if (other) {
+      this.#failed = false;
+      this.#decoding = this.#begin(other);
+      return begun;
+    }
+    // Others may have read a part of it before it broke.
+    this.#stop(begun && !mayBeCoded(begun, this.#tried) ? 'text' : 'broken');
+    return NOTHING;
   }
 
   #look(text: Buffer): void {
     if (this.#state !== 'open') return;
     this.#budget -= text.length;
-    if (this.#budget < 0) this.#giveUp();
-    else if (this.#search.scan(text, 0, text.length).length > 0) this.#stop('found');
+    if (this.#budget < 0) this.#stop('overmuch');
+    else if (this.#search.scan(text, 0, text.length).length > 0) this.#stop('echoed');
   }
 
-  /** Others may well be able to decode what we do not. */
-  #giveUp(): void {
-    if (this.#state === 'open') decoderBudget.noteUnread();
-    this.#begun = null;
-    this.#stop('failed');
-  }
-
-  #stop(state: 'found' | 'failed' | 'closed'): void {
+  #stop(state: 'text' | 'closed' | Cut): void {
     if (this.#state === 'open' || state === 'closed') this.#state = state;
-    this.#decoder?.destroy();
-    this.#settle();
+    this.#decoding?.close();
   }
 }
 
-/** Text compresses by less; what decodes to more is a bomb, and is not decoded to its end. */
-const MAX_RATIO = 100;
-const FREE_BYTES = 1024 * 1024;
+const NOTHING = Buffer.alloc(0);
+/** No deflate decodes to more; what does is a bomb, and is not decoded to its end. */
+const MAX_RATIO = 1040;
+const FREE_BYTES = 4 * 1024 * 1024;
+/** By then it is known what it looks like. */
+const MAGIC_BYTES = 4;
 /** What cannot be a header is known as such by far earlier. */
 const MAX_BEGUN_BYTES = 256 * 1024;

@@ -8,15 +8,15 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib';
-import { decoderBudget } from './decoder-budget.ts';
 
 /** `deflate-raw` is what some call `deflate`: without the header of zlib (RFC 1950). */
 export type Coding = 'gzip' | 'deflate' | 'deflate-raw' | 'br' | 'zstd';
 
-/** It gives all that it can of each write. @returns `null` where too many are at work; it is free again when destroyed */
-export function openDecoder(coding: Coding): Transform | null {
-  const release = coding === 'br' || coding === 'zstd' ? decoderBudget.take() : () => {};
-  return release && makeDecoder(coding).once('close', release);
+export type Decoder = Transform & { readonly bytesWritten: number };
+
+/** Whether its windows are so large that not all may be decoded at once. */
+export function isLarge(coding: Coding): boolean {
+  return coding === 'br' || coding === 'zstd';
 }
 
 /** Whether it stopped because the body asks for more memory than anybody may. */
@@ -24,7 +24,8 @@ export function isWindowTooLarge(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ZSTD_error_frameParameter_windowTooLarge';
 }
 
-function makeDecoder(coding: Coding): Transform {
+/** It gives all that it can of each write, 64 KiB in a turn of the event loop. */
+export function makeDecoder(coding: Coding): Decoder {
   switch (coding) {
     case 'gzip':
       return createGunzip({ chunkSize: CHUNK_BYTES, flush: constants.Z_SYNC_FLUSH });

@@ -25,8 +25,14 @@ export class Scrubber {
   readonly #forms: Forms | null;
   readonly #tally: Tally = { masked: 0 };
 
-  /** @param secrets that were put on the request */
-  constructor(secrets: readonly Secret[]) {
+  readonly #holder: string;
+
+  /**
+   * @param secrets that were put on the request
+   * @param holder the environment that asked: what is decoded for one must not take the place of others
+   */
+  constructor(secrets: readonly Secret[], holder: string) {
+    this.#holder = holder;
     this.#forms = secrets.length > 0 ? formsOf(secrets) : null;
   }
 
@@ -60,7 +66,7 @@ export class Scrubber {
     const content = contentOf(head.status, head.headers);
     if (!this.#forms || content === 'other') return UNTOUCHED;
     if (content === 'text') return new TextBody(this.#forms, this.#tally);
-    return new CodedBody(content, this.#forms, this.#tally);
+    return new CodedBody(content, this.#forms, this.#tally, this.#holder);
   }
 
   #mask(text: string): string {

@@ -9,6 +9,7 @@ import { Held, type Piece } from './held.ts';
 import { Search } from './search.ts';
 
 export class TextBody implements BodyScrubber {
+  readonly mayCut = false;
   readonly #search: Search;
   readonly #tally: Tally;
   readonly #held = new Held();

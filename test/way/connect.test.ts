@@ -86,6 +86,9 @@ const ELSEWHERE: readonly RefusalReason[] = [
   // interception.test.ts: they need a secret and a TLS origin.
   'authority_mismatch',
   'injection_failed',
+  // scrubbing-lengths.test.ts: they need a secret and a compressed answer.
+  'secret_echoed',
+  'answer_undecodable',
   'origin_certificate',
   'origin_failed',
   // injection.test.ts: they need a secret with rules.

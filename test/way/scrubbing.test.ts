@@ -116,7 +116,7 @@ describe('an answer that echoes', () => {
     peer.send(
       `HTTP/1.1 200 OK\r\nContent-Length: 900\r\nContent-Encoding: gzip\r\nETag: "${SECRET}"\r\n\r\n`,
     );
-    const expected = `HTTP/1.1 200 OK\r\nContent-Length: 900\r\nContent-Encoding: gzip\r\nETag: "${STARS}"\r\n\r\n`;
+    const expected = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nETag: "${STARS}"\r\n\r\n`;
     expect(await client.text(expected.length)).toBe(expected);
     expect(await exchangeOf(environment)).toMatchObject({ reason: 'injected', masked: 1 });
   });
@@ -139,12 +139,14 @@ describe('a compressed answer', () => {
     expect(await exchangeOf(environment)).toMatchObject({ reason: 'injected', masked: 0 });
   });
 
-  it('with the secret in it is cut off, never ended cleanly, with its reason', async () => {
+  it('with the secret in it is a 502 of ours, with its reason', async () => {
     const { environment, client, peer } = await ask();
     const whole = coded(gzipSync(`you sent Bearer ${SECRET}, thank you`));
     peer.send(whole);
-    await client.ending();
-    expect(client.received.length).toBeLessThan(whole.length);
+    const refused = await client.answer();
+    expect(refused.status).toBe(502);
+    expect(refused.headers.get('sallyport-reason')).toBe('secret_echoed');
+    expect(await client.ending()).toBe('end');
     expect(await exchangeOf(environment)).toMatchObject({ reason: 'secret_echoed', status: 200 });
   });
 });
@@ -244,8 +246,8 @@ describe('over HTTP/2', () => {
       stream.respond({ ':status': 200, 'content-type': 'text/plain', 'content-encoding': 'zstd' });
       stream.end(raw.includes('/dirty') ? dirty : long);
     });
-    // As many as are decoded at once, and none is read to its end: were they kept, the next would pass unread.
-    const left = Array.from({ length: 32 }, (_, i) =>
+    // As many as are decoded at once for one environment, and none is read to its end: were they kept, the next would wait.
+    const left = Array.from({ length: 16 }, (_, i) =>
       session.request({ ':path': `/${i}` }, { endStream: true }).on('error', () => {}),
     );
     await expect.poll(() => left.every((stream) => stream.readableLength > 0)).toBe(true);

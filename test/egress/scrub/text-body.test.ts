@@ -9,7 +9,10 @@ const TEXT = { status: 200, headers: [] };
 
 /** What comes out of a body that comes in these pieces. */
 function scrub(secrets: readonly string[], pieces: readonly Buffer[]) {
-  const scrubber = new Scrubber(secrets.map((secret) => new Secret(secret)));
+  const scrubber = new Scrubber(
+    secrets.map((secret) => new Secret(secret)),
+    'e',
+  );
   const body = scrubber.body(TEXT);
   const out = pieces.flatMap((piece) => body.push(Buffer.from(piece), [0, piece.length]) as Buffer[]);
   return { text: Buffer.concat([...out, ...body.end()]).toString('latin1'), masked: scrubber.masked };
@@ -144,7 +147,7 @@ describe('what is held', () => {
   const HELD = 'secret-0123456789';
   /** The base64 forms are the longest: 22 symbols, and each may take 6 bytes. */
   const LONGEST = 22 * 6;
-  const open = () => new Scrubber([new Secret(HELD)]).body(TEXT);
+  const open = () => new Scrubber([new Secret(HELD)], 'e').body(TEXT);
   const push = (body: ReturnType<typeof open>, text: string, data = [0, text.length]) =>
     Buffer.concat(body.push(Buffer.from(text), data) as Buffer[]).toString();
   const letGo = (body: ReturnType<typeof open>) => Buffer.concat(body.letGo()).toString();
