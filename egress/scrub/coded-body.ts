@@ -32,6 +32,7 @@ export class CodedBody implements BodyScrubber {
   }
 
   async push(bytes: Buffer, data: readonly number[]): Promise<readonly Buffer[] | Cut> {
+    const before = this.#decoded.at;
     this.#unread.push({ bytes, data });
     await this.#decoded.push(joinData(bytes, data));
     const { state } = this.#decoded;
@@ -39,11 +40,13 @@ export class CodedBody implements BodyScrubber {
     if (state === 'closed') return [];
     if (state !== 'open') return state;
     const { at, settledTo, readTo } = this.#decoded;
+    // What gave no text, such as a table of codes, tells of the text that follows.
+    const decodedTo = at > before ? at : at + 1;
     for (const piece of this.#unread.takeTo(readTo)) {
-      this.#read.push({ piece, decodedTo: at });
+      this.#read.push({ piece, decodedTo });
       this.#readBytes += piece.bytes.length;
     }
-    return this.#letGoTo(this.#readBytes > MAX_HELD_BYTES ? at : settledTo);
+    return this.#letGoTo(this.#readBytes > MAX_HELD_BYTES ? Number.POSITIVE_INFINITY : settledTo);
   }
 
   letGo(): readonly Buffer[] {
@@ -53,7 +56,7 @@ export class CodedBody implements BodyScrubber {
 
   end(): readonly Buffer[] {
     if (this.#decoded.state === 'text') return [...this.#passAsText(), ...this.#text.end()];
-    return [...this.letGo(), ...this.#unread.takeAll().map(({ bytes }) => bytes)];
+    return [...this.#letGoTo(Number.POSITIVE_INFINITY), ...this.#unread.takeAll().map(({ bytes }) => bytes)];
   }
 
   close(): void {
