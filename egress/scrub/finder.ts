@@ -128,7 +128,7 @@ export class Finder {
     const end = this.#nextEscape.from(bytes, at, to);
     if (!blocks || end - at < LEAST_RUN) return at;
     readPlainRun(bytes, at - length, end, blocks, (number, i) => this.#note(blocks, number, before + i));
-    this.#window.set(bytes.subarray(end - length, end));
+    for (let i = 0; i < length; i++) this.#window[i] = bytes[end - length + i] as number;
     this.#number = numberOf(this.#window);
     this.#oldest = 0;
     return end;

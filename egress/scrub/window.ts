@@ -24,7 +24,10 @@ export function weigh(byte: number, after: number): number {
 
 /** Of all bytes of a window. */
 export function numberOf(window: Uint8Array): number {
-  return window.reduce((number, byte) => (Math.imul(number, MULTIPLIER) + (ADDEND[byte] as number)) | 0, 0);
+  let number = 0;
+  for (let i = 0; i < window.length; i++)
+    number = (Math.imul(number, MULTIPLIER) + (ADDEND[window[i] as number] as number)) | 0;
+  return number;
 }
 
 export function powerOf(exponent: number): number {
