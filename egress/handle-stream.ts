@@ -282,16 +282,16 @@ interface Noted {
 
 /**
  * What surely has no effect is asked again where a session that was used before died just then; and what the origin
- * says it did not look at (RFC 9113 8.7), as long as nothing of its body is gone.
+ * says it did not look at (RFC 9113 8.7), where it had no body: one that was read is gone.
  */
 function mayAskAgain(asked: Asked, outcome: StreamOutcome, reused: boolean): boolean {
   const { stream, ending } = asked;
-  if (outcome.kind !== 'unanswered' || !isOpen(stream) || !ending.whole) return false;
+  if (outcome.kind !== 'unanswered' || !isOpen(stream) || !ending.bodiless) return false;
   return outcome.code === constants.NGHTTP2_REFUSED_STREAM || (reused && isHarmless(asked));
 }
 
 function isHarmless({ head: { stated }, ending }: Asked): boolean {
-  return ending.whole && stated.protocol === null && (stated.method === 'GET' || stated.method === 'HEAD');
+  return ending.bodiless && stated.protocol === null && (stated.method === 'GET' || stated.method === 'HEAD');
 }
 
 function ignore(): void {}

@@ -99,7 +99,9 @@ export class Recorder {
   /** One request inside an interception, when it is over. Past some in a second, refused ones are only counted. */
   exchange({ source, environmentId }: Connection, entry: ExchangeEntry): void {
     this.#options.metrics.exchanges.inc({ reason: entry.reason });
-    if (isRefusal(entry.reason) && !this.#refused.take(environmentId, this.#options.now())) {
+    // Whatever a secret or a byte left for is written down, however many there are.
+    const unsent = entry.bytesUp === 0 && entry.credentials.length === 0;
+    if (isRefusal(entry.reason) && unsent && !this.#refused.take(environmentId, this.#options.now())) {
       this.count(source, environmentId, entry.reason);
       return;
     }

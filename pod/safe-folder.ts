@@ -2,29 +2,45 @@
  * A folder to write what clients trust into: made, or found and left as it is. Whoever else could write to it could put
  * another CA in its files' place, so such a folder is refused; the mode of one that was there is never changed.
  */
-import { chmod, lstat, mkdir, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Why a folder is not written to. */
 export type Unsafe = 'of_another_user' | 'writable_by_others';
 
 export class UnsafeFolder extends Error {
+  /** The one that is not safe: itself, or one above it. */
+  readonly folder: string;
   readonly why: Unsafe;
 
   constructor(folder: string, why: Unsafe) {
     super(`${folder}: ${why}`);
+    this.folder = folder;
     this.why = why;
   }
 }
 
 /** Rejects with `UnsafeFolder`, or as the system does. */
 export async function openFolder(folder: string): Promise<void> {
-  if (await makeFolder(folder)) return;
+  const made = await makeFolder(folder);
   const self = process.getuid?.();
+  if (self !== undefined) await judgeParents(await realpath(folder), self);
+  if (made) return;
   // A link is another's way to choose where it leads.
   for (const facts of [await lstat(folder), await stat(folder)]) {
     const why = self === undefined ? null : judgeFolder(facts, self);
     if (why) throw new UnsafeFolder(folder, why);
+  }
+}
+
+/** Who may write to a folder above may put another one in this one's place, but for folders that are sticky as /tmp is. */
+async function judgeParents(folder: string, self: number): Promise<void> {
+  for (let at = dirname(folder); ; at = dirname(at)) {
+    const { uid, mode } = await stat(at);
+    if (uid !== self && uid !== ROOT) throw new UnsafeFolder(at, 'of_another_user');
+    if ((mode & WRITABLE_BY_ALL) !== 0 && (mode & STICKY) === 0)
+      throw new UnsafeFolder(at, 'writable_by_others');
+    if (dirname(at) === at) return;
   }
 }
 
@@ -62,5 +78,7 @@ const ROOT = 0;
 const KIND = 0o170000;
 const LINK = 0o120000;
 const WRITABLE_BY_OTHERS = 0o022;
+const WRITABLE_BY_ALL = 0o002;
+const STICKY = 0o1000;
 /** Whatever the umask: some clients run as another user. */
 const READABLE_BY_ALL = 0o755;

@@ -108,7 +108,7 @@ function readPlace(dir: string | undefined, at: string | undefined): string {
 async function writeFiles(folder: string, at: string, io: Io) {
   const trust = await loadTrust(io);
   return writeClientFiles(folder, at, trust).catch((error: NodeJS.ErrnoException | UnsafeFolder) => {
-    if (error instanceof UnsafeFolder) throw new CommandError(UNSAFE[error.why](folder), UNSAFE_REMEDY);
+    if (error instanceof UnsafeFolder) throw new CommandError(UNSAFE[error.why](error.folder), UNSAFE_REMEDY);
     throw new CommandError(`the files cannot be written to ${folder} (${error.code})`, 'name another --dir');
   });
 }

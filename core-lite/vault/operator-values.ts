@@ -51,6 +51,8 @@ interface Look {
 export class OperatorValues {
   readonly #options: OperatorValuesOptions;
   readonly #looks = new Map<string, Look>();
+  /** As they were at the start: a process has no others later. */
+  readonly #variables = new Map<string, OperatorValue | ValueFailure>();
   readonly #looking = new Map<string, Promise<Look>>();
 
   constructor(options: OperatorValuesOptions) {
@@ -66,7 +68,10 @@ export class OperatorValues {
     const { variables } = this.#options;
     if (!Object.hasOwn(variables, name)) return 'VALUE_NOT_OPENED';
     const text = variables[name];
-    return text ? this.#judge(text) : 'VALUE_MISSING';
+    // The same Secret each time: what is made for one, such as the forms that answers are searched for, is made once.
+    const judged = this.#variables.get(name) ?? (text ? this.#judge(text) : 'VALUE_MISSING');
+    this.#variables.set(name, judged);
+    return judged;
   }
 
   async #readFile(name: string): Promise<OperatorValue | ValueFailure> {

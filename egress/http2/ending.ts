@@ -5,6 +5,8 @@
 import type { Http2Stream } from 'node:http2';
 
 export class Ending {
+  /** Whether its head was all there was. */
+  readonly bodiless: boolean;
   #whole: boolean;
 
   /**
@@ -12,6 +14,7 @@ export class Ending {
    * @param ended whether its head was all there was
    */
   constructor(stream: Http2Stream, ended: boolean) {
+    this.bodiless = ended;
     this.#whole = ended;
     let finished = false;
     let cut = false;

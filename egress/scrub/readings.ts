@@ -77,6 +77,7 @@ function digitsAt(form: readonly number[], at: number, from: number): Step[] {
 
 /** Whether all that is left of a form is the beginning of an escape. */
 function mayBegin(form: readonly number[], at: number): boolean {
+  if (form.length - at > LONGEST_BEGINNING) return false;
   const rest = form
     .slice(at)
     .map((symbol) => (symbol < 0x80 ? String.fromCharCode(symbol) : ' '))
@@ -101,5 +102,7 @@ function shortestOf(steps: readonly Step[], ends: Readings['ends']): number {
   return Math.min(...ends.map(({ place }) => least.get(place) ?? Number.POSITIVE_INFINITY));
 }
 
+/** `\\u00` and a digit. */
+const LONGEST_BEGINNING = 5;
 const BEFORE = -1;
 const UPPER_U = 0x55;

@@ -91,6 +91,17 @@ describe('files for another machine', () => {
     expect((await readdir(folder)).filter((name) => name !== 'php.d')).toEqual([]);
   });
 
+  it('are not written below a folder that all may write to, unless it is sticky', async () => {
+    const open = join(parent, 'open');
+    await mkdir(open);
+    const write = (folder: string) => writeClientFiles(folder, folder, TRUST);
+    await chmod(open, 0o777);
+    for (const folder of [join(open, 'a'), join(open, 'b', 'c')])
+      await expect(write(folder)).rejects.toMatchObject({ why: 'writable_by_others', folder: open });
+    await chmod(open, 0o1777);
+    await write(join(open, 'd'));
+  });
+
   it.each([
     [1000, 0o40755, null],
     [0, 0o40755, null],

@@ -152,6 +152,12 @@ test('a digest changes with the value and with the key, and tells nothing', asyn
   expect(await digest(VALUE, key)).toBe(digests[0]);
 });
 
+test('a variable is the same Secret each time, so that what is made for it is made once', async () => {
+  const from = new OperatorValues({ folder: undefined, variables: { A: VALUE }, key, now: () => 0 });
+  const read = await from.read({ kind: 'env', name: 'A' });
+  expect(await from.read({ kind: 'env', name: 'A' })).toBe(read);
+});
+
 describe('the settings', () => {
   const open = (settings: Record<string, string>) =>
     openOperatorValues(readConfig(settings), { TOKEN: VALUE, HIDDEN: VALUE }, key);
