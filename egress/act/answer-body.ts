@@ -71,20 +71,22 @@ export class AnswerBody {
     while (!body.done) {
       const chunk = await this.#next();
       if (typeof chunk === 'string') {
-        return (await this.#end()) && framing.kind === 'until_close' && chunk === 'end';
+        const whole = framing.kind === 'until_close' && chunk === 'end';
+        return (await this.#end(whole)) && whole;
       }
       const step = body.read(chunk);
       if (!step) return false;
       if (step.used < chunk.length) reader.unread(chunk.subarray(step.used));
       if (!(await this.#passStep(step))) return false;
     }
-    return (await this.#end()) && this.#endChunks();
+    return (await this.#end(true)) && this.#endChunks();
   }
 
   async #passStep(step: BodyStep): Promise<boolean> {
-    const { scrubbed, shown } = this.#input;
+    const { framing, scrubbed, shown } = this.#input;
     const asItCame = shown.form === 'as_it_came';
-    if (step.done) this.#trailers = step.forward[1] ?? CRLF;
+    // They stand last, and alone where they came after all else.
+    if (step.done && framing.kind === 'chunked') this.#trailers = step.forward.at(-1) ?? CRLF;
     const parts = asItCame ? step.forward : contentOf(step);
     for (const [i, part] of parts.entries()) {
       const data = !asItCame ? [0, part.length] : i === 0 ? step.data : [];
@@ -104,8 +106,8 @@ export class AnswerBody {
     return next;
   }
 
-  #end(): Promise<boolean> {
-    return this.#pass(this.#input.scrubbed.end());
+  #end(whole: boolean): Promise<boolean> {
+    return this.#pass(this.#input.scrubbed.end(whole));
   }
 
   /** @returns `false` where nothing more may pass */

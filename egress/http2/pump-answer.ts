@@ -30,11 +30,14 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
   /** What was looked at, and waits for the rest. */
   const judged: Buffer[] = [];
   const send = (parts: readonly Buffer[]) => (body.onJudged ? judged.push(...parts) >= 0 : write(to, parts));
+  const cutOff = (why: Cut) => {
+    cut = true;
+    body.onCut(why);
+  };
   const pass = (parts: readonly Buffer[] | Cut) => {
     looking = null;
     if (left) return;
-    cut = typeof parts === 'string';
-    if (typeof parts === 'string') body.onCut(parts);
+    if (typeof parts === 'string') cutOff(parts);
     // What still comes after a cut is dropped: unread, it would keep the stream open.
     if (typeof parts === 'string' || send(parts)) next();
     else {
@@ -67,7 +70,9 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
   const end = () => {
     pause.stop();
     if (cut) return;
-    send(scrubbed.end());
+    const parts = scrubbed.end(ending.whole);
+    if (typeof parts === 'string') return cutOff(parts);
+    send(parts);
     if (ending.whole && !left && body.onJudged) {
       body.onJudged();
       write(to, judged);
@@ -83,7 +88,8 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
       void Promise.resolve(looking).then(() => {
         pause.stop();
         // It may have broken off before its end.
-        if (!cut && !body.onJudged) write(to, scrubbed.end());
+        const parts = scrubbed.end(false);
+        if (!cut && !body.onJudged && typeof parts !== 'string') write(to, parts);
         scrubbed.close();
         resolve();
       });

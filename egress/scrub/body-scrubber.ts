@@ -25,8 +25,12 @@ export interface BodyScrubber {
   push(bytes: Buffer, data: readonly number[]): readonly Buffer[] | Promise<readonly Buffer[] | Cut>;
   /** The origin pauses. @returns what goes out then; what follows is still looked at */
   letGo(): readonly Buffer[];
-  /** Nothing more comes. @returns all that was held */
-  end(): readonly Buffer[];
+  /**
+   * Nothing more comes.
+   * @param whole whether it came to its end; what broke off may have had more in it
+   * @returns all that was held and may go on, or why nothing more may
+   */
+  end(whole: boolean): readonly Buffer[] | Cut;
   close(): void;
 }
 

@@ -54,9 +54,11 @@ export class CodedBody implements BodyScrubber {
     return this.#letGoTo(this.#decoded.at);
   }
 
-  end(): readonly Buffer[] {
+  end(whole: boolean): readonly Buffer[] | Cut {
     if (this.#decoded.state === 'text') return [...this.#passAsText(), ...this.#text.end()];
-    return [...this.#letGoTo(Number.POSITIVE_INFINITY), ...this.#unread.takeAll().map(({ bytes }) => bytes)];
+    // What was not read may be read by others: nobody has looked at it.
+    if (whole && this.#unread.size > 0) return 'broken';
+    return this.#letGoTo(Number.POSITIVE_INFINITY);
   }
 
   close(): void {

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type ClientHttp2Session, constants } from 'node:http2';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Peer } from '../support/client.ts';
 import { type Http2Origin, startHttp2Origin } from '../support/http2-origin.ts';
@@ -232,4 +232,23 @@ describe('over HTTP/2', () => {
     expect(answer).toMatchObject({ status: 0, body: '' });
     expect(answer.code).not.toBe(0);
   });
+
+  it.each(['breaks off', 'ends'])(
+    'an origin that %s within a zstd block: nothing of it passes',
+    async (how) => {
+      await enter();
+      const coded = zstdCompressSync(`${SECRET}${randomBytes(20_000).toString('latin1')}`).subarray(0, -10);
+      origin2.serve(({ stream }) => {
+        stream.on('error', () => {});
+        stream.respond({ ':status': 200, 'content-type': 'text/plain', 'content-encoding': 'zstd' });
+        if (how === 'ends') stream.end(coded);
+        else stream.write(coded, () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+      });
+      const answer = await read('/block');
+      expect(answer.body.length).toBeLessThan(20);
+      expect(answer.code).not.toBe(0);
+      const row = how === 'ends' ? { reason: 'answer_undecodable', code: 'CODING_BROKEN' } : {};
+      await expect.poll(() => exchanges(environment)).toMatchObject([{ path: '/block', ...row }]);
+    },
+  );
 });
