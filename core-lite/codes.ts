@@ -42,6 +42,11 @@ export const CODES: Readonly<Record<string, Code>> = {
     text: 'the answer is not in the coding that it names, or something else follows it',
     remedy: 'ask for it uncompressed (Accept-Encoding: identity)',
   },
+  DECODERS_BUSY: {
+    text: 'the answer is in br or zstd, of which egress decodes 16 for an environment and 64 in all at once, and no place came free within 10 s',
+    remedy:
+      'ask for it in gzip or uncompressed (Accept-Encoding: gzip, identity), or end answers that stay open',
+  },
   CREDENTIAL_GONE: {
     text: 'the credential was deleted meanwhile',
     remedy: 'an operator should bind another: sallyport env put --credential',

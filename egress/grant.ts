@@ -131,8 +131,7 @@ export function scrubberOf({ secrets }: Granted, { environmentId }: Connection):
 /** Said where nothing of the answer had left. */
 export function refusalOfCut(cut: Cut): ExchangeRefusal {
   if (cut === 'echoed') return { refusal: 'secret_echoed' };
-  const code = cut === 'overmuch' ? 'TOO_MUCH_TO_DECODE' : 'CODING_BROKEN';
-  return { refusal: 'answer_undecodable', code };
+  return { refusal: 'answer_undecodable', code: CODES_OF_CUTS[cut] };
 }
 
 export function recordExchange(gate: Gate, connection: Connection, end: ExchangeEnd): void {
@@ -167,3 +166,9 @@ export const UNSENT: Pick<ExchangeEnd, 'status' | 'bytesUp' | 'bytesDown'> = {
 };
 const UNREADABLE: ExchangeRefusal = { refusal: 'facts_unavailable' };
 const MAX_PATH_CHARS = 1024;
+
+const CODES_OF_CUTS: Readonly<Record<Exclude<Cut, 'echoed'>, string>> = {
+  overmuch: 'TOO_MUCH_TO_DECODE',
+  broken: 'CODING_BROKEN',
+  busy: 'DECODERS_BUSY',
+};

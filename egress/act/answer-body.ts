@@ -129,11 +129,11 @@ export class AnswerBody {
   }
 }
 
-/** The content alone of what came, without its chunks' lines and its trailers. */
+/** The content alone of what came, without its chunks' lines and its trailers: one part, however small its chunks are. */
 function contentOf({ forward: [first], data }: BodyStep): readonly Buffer[] {
   const parts: Buffer[] = [];
   for (let i = 0; first && i < data.length; i += 2) parts.push(first.subarray(data[i], data[i + 1]));
-  return parts;
+  return parts.length > 1 ? [Buffer.concat(parts)] : parts;
 }
 
 /** @param bytes at least one: an empty chunk would be the last */

@@ -8,9 +8,9 @@ export interface Tally {
 
 /**
  * Why nothing more may pass: a secret is in it where it cannot be masked, or it takes too much to decode, or it is broken,
- * so that others may read more of it than we do.
+ * so that others may read more of it than we do, or too many others are decoded.
  */
-export type Cut = 'echoed' | 'overmuch' | 'broken';
+export type Cut = 'echoed' | 'overmuch' | 'broken' | 'busy';
 
 export interface BodyScrubber {
   /** Whether it may be cut. Then nothing goes before it that says how long it is: that is, how well it is compressed. */

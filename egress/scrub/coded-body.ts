@@ -7,7 +7,7 @@ import type { BodyScrubber, Cut, Tally } from './body-scrubber.ts';
 import { CodedText } from './coded-text.ts';
 import type { Coding } from './decoder.ts';
 import type { Forms } from './forms.ts';
-import { Held, type Piece } from './held.ts';
+import { Held, joinSmall, type Piece } from './held.ts';
 import { TextBody } from './text-body.ts';
 
 export class CodedBody implements BodyScrubber {
@@ -42,10 +42,7 @@ export class CodedBody implements BodyScrubber {
     const { at, settledTo, readTo } = this.#decoded;
     // What gave no text, such as a table of codes, tells of the text that follows.
     const decodedTo = at > before ? at : at + 1;
-    for (const piece of this.#unread.takeTo(readTo)) {
-      this.#read.push({ piece, decodedTo });
-      this.#readBytes += piece.bytes.length;
-    }
+    for (const piece of this.#unread.takeTo(readTo)) this.#addRead(piece, decodedTo);
     return this.#letGoTo(this.#readBytes > MAX_HELD_BYTES ? Number.POSITIVE_INFINITY : settledTo);
   }
 
@@ -63,6 +60,14 @@ export class CodedBody implements BodyScrubber {
 
   close(): void {
     this.#decoded.close();
+  }
+
+  #addRead(piece: Piece, decodedTo: number): void {
+    this.#readBytes += piece.bytes.length;
+    const last = this.#read.at(-1);
+    const joined = last?.decodedTo === decodedTo ? joinSmall(last.piece, piece) : null;
+    if (joined) this.#read.pop();
+    this.#read.push({ piece: joined ?? piece, decodedTo });
   }
 
   #passAsText(): readonly Buffer[] {

@@ -2,6 +2,7 @@
  * The text of a compressed body, decoded within measure and looked at as it comes: several frames or members one behind
  * the other, with zeros between them, and codings under another's name, are read as clients read them.
  */
+import { GrowingBuffer } from '../http1/growing-buffer.ts';
 import type { Cut } from './body-scrubber.ts';
 import type { Coding } from './decoder.ts';
 import { Decoding, type Went } from './decoding.ts';
@@ -24,7 +25,7 @@ export class CodedText {
   /** Coded bytes that came. */
   #came = 0;
   /** What came before there was any text: it may have to be read again in another coding. */
-  #begun: Buffer | null = NOTHING;
+  #begun: GrowingBuffer | null = new GrowingBuffer();
 
   constructor(coding: Coding, forms: Forms, holder: string) {
     this.#holder = holder;
@@ -74,7 +75,7 @@ export class CodedText {
   }
 
   async #decode(bytes: Buffer): Promise<void> {
-    if (this.#begun) this.#begun = Buffer.concat([this.#begun, bytes]);
+    this.#begun?.push(bytes);
     for (let rest = bytes; rest.length > 0 && this.#state === 'open'; ) {
       if (!this.#decoding) rest = this.#failed ? this.#retry() : this.#beginNext(rest);
       const went = await this.#decoding?.write(rest);
@@ -100,8 +101,8 @@ export class CodedText {
     this.#decoding?.close();
     this.#decoding = null;
     if (typeof went === 'number') return bytes.subarray(bytes.length - went);
-    if (went === 'too_large') {
-      this.#stop('overmuch');
+    if (went === 'too_large' || went === 'busy') {
+      this.#stop(went === 'busy' ? went : 'overmuch');
       return NOTHING;
     }
     this.#failed = true;
@@ -110,7 +111,7 @@ export class CodedText {
 
   /** It failed. @returns all that came, where something else may decode it */
   #retry(): Buffer {
-    const begun = this.#search.at === 0 ? this.#begun : null;
+    const begun = this.#search.at === 0 ? (this.#begun?.bytes ?? null) : null;
     // Too little to know.
     if (begun && begun.length < MAGIC_BYTES) return NOTHING;
     const other = begun && otherReading(begun, this.#tried);

@@ -1,12 +1,16 @@
 /**
  * How many decoders with large windows work at once in this process: each may take megabytes, and origins choose how
- * many. What is over it waits, and what waits is not read from the origin. No environment can take the places of all.
+ * many. What is over it waits, for so long only, and what waits is not read from the origin. No environment can take the
+ * places of all.
  */
 
 /** A place, or the wait for one. */
 export interface Slot {
-  /** Resolves when the place is there, or was left. */
-  readonly ready: Promise<void>;
+  /**
+   * Resolves when the place is there, or was left.
+   * @returns whether it is there: `false` also where it was waited for too long
+   */
+  take(): Promise<boolean>;
   /** Gives it back, or waits no longer. Any number of times. */
   leave(): void;
 }
@@ -31,14 +35,16 @@ export class DecoderSlots {
 
   /** @param holder whose decoder it is: an environment */
   ask(holder: string): Slot {
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     let state: 'waiting' | 'taken' | 'left' = 'waiting';
+    let limit: NodeJS.Timeout | undefined;
     const waiting = {
       holder,
       take: () => {
         state = 'taken';
+        clearTimeout(limit);
         this.#count(holder, 1);
-        resolve();
+        resolve(true);
       },
     };
     if (this.#isFree(holder)) waiting.take();
@@ -46,11 +52,17 @@ export class DecoderSlots {
     const leave = () => {
       if (state === 'taken') this.#count(holder, -1);
       state = 'left';
+      clearTimeout(limit);
       this.#waiting.delete(waiting);
-      resolve();
+      resolve(false);
       this.#admit();
     };
-    return { ready: promise, leave };
+    const take = () => {
+      // Those who have places may be silent for hours.
+      if (state === 'waiting') limit ??= setTimeout(leave, MAX_WAIT_MS);
+      return promise;
+    };
+    return { take, leave };
   }
 
   /** One of each is always read, beyond all others: so nobody waits for another environment's origins. */
@@ -75,5 +87,6 @@ export class DecoderSlots {
   }
 }
 
-/** At 16 MiB for the largest window of br, 512 MiB, and one more for each further environment. */
-export const decoderSlots = new DecoderSlots(32, 16);
+export const MAX_WAIT_MS = 10_000;
+/** At 16 MiB for the largest window of br, 1 GiB, and one more for each further environment. */
+export const decoderSlots = new DecoderSlots(64, 16);

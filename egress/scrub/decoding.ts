@@ -2,8 +2,8 @@
 import { type Coding, type Decoder, isLarge, isWindowTooLarge, makeDecoder } from './decoder.ts';
 import { decoderSlots, type Slot } from './decoder-slots.ts';
 
-/** Of a number: so many of the bytes stand behind the end of what is coded. */
-export type Went = 'on' | 'failed' | 'too_large' | 'closed' | number;
+/** `busy`: no place for it came free. Of a number: so many of the bytes stand behind the end of what is coded. */
+export type Went = 'on' | 'failed' | 'too_large' | 'busy' | 'closed' | number;
 
 export class Decoding {
   readonly #coding: Coding;
@@ -23,8 +23,9 @@ export class Decoding {
 
   /** Resolves when all that is in the bytes has been told. Waits for a place. */
   async write(bytes: Buffer): Promise<Went> {
-    await this.#slot?.ready;
+    const placed = (await this.#slot?.take()) ?? true;
     if (this.#closed) return 'closed';
+    if (!placed) return 'busy';
     this.#decoder ??= this.#open();
     const decoder = this.#decoder;
     this.#written += bytes.length;

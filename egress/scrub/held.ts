@@ -23,7 +23,10 @@ export class Held {
   }
 
   push({ bytes, data }: Piece): void {
-    this.#pieces.push({ bytes, data, at: this.#came });
+    const last = this.#pieces.at(-1);
+    const joined = last && joinSmall(last, { bytes, data });
+    if (joined) this.#pieces[this.#pieces.length - 1] = { ...joined, at: last.at };
+    else this.#pieces.push({ bytes, data, at: this.#came });
     this.#size += bytes.length;
     this.#came += lengthOf(data);
   }
@@ -53,6 +56,19 @@ export class Held {
   takeAll(): readonly Piece[] {
     return this.takeTo(this.#came);
   }
+}
+
+/** @returns both in one, where they are small: what comes byte by byte must not take an object for each. */
+export function joinSmall(first: Piece, second: Piece): Piece | null {
+  const at = first.bytes.length;
+  if (at + second.bytes.length > SMALL_BYTES) return null;
+  const data = [...first.data];
+  const moved = second.data.map((place) => place + at);
+  if (moved.length > 0 && data.at(-1) === moved[0]) {
+    data.pop();
+    moved.shift();
+  }
+  return { bytes: Buffer.concat([first.bytes, second.bytes]), data: [...data, ...moved] };
 }
 
 interface Placed extends Piece {
@@ -106,3 +122,5 @@ function clip(data: readonly number[], from: number, to: number): number[] {
   }
   return kept;
 }
+
+const SMALL_BYTES = 1024;

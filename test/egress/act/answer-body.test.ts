@@ -1,7 +1,7 @@
 /** A compressed answer in chunks: its trailers stay however they come, and what nobody looked at goes nowhere. */
 import { PassThrough } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Secret } from '../../../core-lite/secret.ts';
 import { AnswerBody } from '../../../egress/act/answer-body.ts';
 import { makeBodyReader } from '../../../egress/http1/body.ts';
@@ -70,5 +70,19 @@ it.each(['break', 'end'])('at a %s of the origin, what was not looked at is drop
   expect(body.cut).toBeNull();
   expect(sent().length).toBeLessThan(40);
   expect(sent()).not.toContain('the-real');
+  scrubbed.close();
+});
+
+it('however small its chunks are, what came at once is looked at at once', async () => {
+  const { origin, body, scrubbed, sent } = open('gzip');
+  const looked = vi.spyOn(scrubbed, 'push');
+  const coded = gzipSync(Array.from({ length: 3000 }, (_, i) => `${i * i}`).join(' '));
+  const received = body.receive();
+  origin.end(
+    Buffer.concat([...[...coded].flatMap((byte) => chunk(Buffer.of(byte))), Buffer.from('0\r\n\r\n')]),
+  );
+  expect(await received).toBe(true);
+  expect(looked.mock.calls.length).toBe(1);
+  expect(sent()).toBe(`${Buffer.concat(chunk(coded)).toString('latin1')}0\r\n\r\n`);
   scrubbed.close();
 });

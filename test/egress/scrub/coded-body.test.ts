@@ -1,10 +1,11 @@
 /** Compressed bodies: clean ones pass to the byte and at once, one with a secret in it never comes to its end. */
 import { randomBytes } from 'node:crypto';
 import * as zlib from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Secret } from '../../../core-lite/secret.ts';
 import { makeLine } from '../../../egress/http1/write-head.ts';
 import type { Cut } from '../../../egress/scrub/body-scrubber.ts';
+import { MAX_WAIT_MS } from '../../../egress/scrub/decoder-slots.ts';
 import { Scrubber } from '../../../egress/scrub/scrubber.ts';
 
 const SECRET = 'sk-live/abc+d "e"~0123';
@@ -332,6 +333,19 @@ describe('bounds', () => {
     working[0]?.close();
     expect(await pushed[0]).toBe('echoed');
     for (const body of [waiting, ...working]) body.close();
+  });
+
+  it('one that waits for its place for too long is cut off', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const coded = zlib.brotliCompressSync(clean);
+    const quiet = Array.from({ length: 16 }, () => open('br', 200, 'quiet'));
+    for (const body of quiet) await body.push(coded.subarray(0, 2), [0, 2]);
+    const waiting = open('br', 200, 'quiet');
+    const pushed = waiting.push(coded, [0, coded.length]);
+    vi.advanceTimersByTime(MAX_WAIT_MS);
+    expect(await pushed).toBe('busy');
+    vi.useRealTimers();
+    for (const body of [waiting, ...quiet]) body.close();
   });
 
   it('a range of a coded text, and a text coded twice, pass as they are', async () => {

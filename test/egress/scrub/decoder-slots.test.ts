@@ -1,13 +1,13 @@
 /** Places for decoders: bounded for all and for each, given in order, and never held by one environment against another. */
-import { describe, expect, it } from 'vitest';
-import { DecoderSlots, type Slot } from '../../../egress/scrub/decoder-slots.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { DecoderSlots, MAX_WAIT_MS, type Slot } from '../../../egress/scrub/decoder-slots.ts';
 
 /** Which of them have their places by now. */
 async function placed(slots: readonly Slot[]): Promise<boolean[]> {
   const has = slots.map(() => false);
-  for (const [i, { ready }] of slots.entries()) {
-    void ready.then(() => {
-      has[i] = true;
+  for (const [i, slot] of slots.entries()) {
+    void slot.take().then((there) => {
+      has[i] = there;
     });
   }
   await new Promise(setImmediate);
@@ -45,8 +45,28 @@ describe('places', () => {
     const slots = new DecoderSlots(1, 1);
     const [first, gone, next] = [slots.ask('e'), slots.ask('e'), slots.ask('e')];
     gone.leave();
-    expect(await placed([gone, next])).toEqual([true, false]);
+    expect(await placed([gone, next])).toEqual([false, false]);
     first.leave();
     expect(await placed([next, slots.ask('e')])).toEqual([true, false]);
   });
+
+  it('are waited for no longer than so long, and those who gave up are passed over', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const slots = new DecoderSlots(1, 1);
+    const [first, late, next] = [slots.ask('e'), slots.ask('e'), slots.ask('e')];
+    expect(await first.take()).toBe(true);
+    const waited = late.take();
+    vi.advanceTimersByTime(MAX_WAIT_MS - 1);
+    expect(await placed([late, next])).toEqual([false, false]);
+    vi.advanceTimersByTime(1);
+    expect(await waited).toBe(false);
+    first.leave();
+    expect(await placed([late, next])).toEqual([false, true]);
+    // Nobody waits any more, and no timer is left.
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
 });
