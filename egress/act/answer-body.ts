@@ -72,14 +72,15 @@ export class AnswerBody {
       const chunk = await this.#next();
       if (typeof chunk === 'string') {
         const whole = framing.kind === 'until_close' && chunk === 'end';
-        return (await this.#end(whole)) && whole;
+        const { scrubbed } = this.#input;
+        return (await this.#pass(await (whole ? scrubbed.end() : scrubbed.breakOff()))) && whole;
       }
       const step = body.read(chunk);
       if (!step) return false;
       if (step.used < chunk.length) reader.unread(chunk.subarray(step.used));
       if (!(await this.#passStep(step))) return false;
     }
-    return (await this.#end(true)) && this.#endChunks();
+    return (await this.#pass(await this.#input.scrubbed.end())) && this.#endChunks();
   }
 
   async #passStep(step: BodyStep): Promise<boolean> {
@@ -104,10 +105,6 @@ export class AnswerBody {
   async #letGoAtPause(next: Promise<Buffer | NoBytes>): Promise<Buffer | NoBytes> {
     if (await outlastsPause(next)) await this.#pass(this.#input.scrubbed.letGo());
     return next;
-  }
-
-  #end(whole: boolean): Promise<boolean> {
-    return this.#pass(this.#input.scrubbed.end(whole));
   }
 
   /** @returns `false` where nothing more may pass */

@@ -67,10 +67,8 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
     scrubbed.close();
     if (from.isPaused()) from.resume();
   });
-  const end = () => {
-    pause.stop();
-    if (cut) return;
-    const parts = scrubbed.end(ending.whole);
+  const finish = (parts: readonly Buffer[] | Cut) => {
+    looking = null;
     if (typeof parts === 'string') return cutOff(parts);
     send(parts);
     if (ending.whole && !left && body.onJudged) {
@@ -79,21 +77,27 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
     }
     if (ending.whole && isOpen(to)) to.end();
   };
+  const end = () => {
+    pause.stop();
+    if (cut) return;
+    const parts = ending.whole ? scrubbed.end() : scrubbed.breakOff();
+    if (parts instanceof Promise) looking = parts.then(finish);
+    else finish(parts);
+  };
   from.once('end', () => {
     if (looking) void looking.then(end);
     else end();
   });
   return new Promise((resolve) => {
-    from.once('close', () => {
-      void Promise.resolve(looking).then(() => {
-        pause.stop();
-        // It may have broken off before its end.
-        const parts = scrubbed.end(false);
-        if (!cut && !body.onJudged && typeof parts !== 'string') write(to, parts);
-        scrubbed.close();
-        resolve();
-      });
-    });
+    const close = () => {
+      if (looking) return void looking.then(close);
+      pause.stop();
+      // It may have broken off before its end.
+      if (!cut && !body.onJudged) write(to, scrubbed.breakOff());
+      scrubbed.close();
+      resolve();
+    };
+    from.once('close', () => void Promise.resolve().then(close));
   });
 }
 

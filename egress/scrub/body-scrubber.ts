@@ -25,12 +25,10 @@ export interface BodyScrubber {
   push(bytes: Buffer, data: readonly number[]): readonly Buffer[] | Promise<readonly Buffer[] | Cut>;
   /** The origin pauses. @returns what goes out then; what follows is still looked at */
   letGo(): readonly Buffer[];
-  /**
-   * Nothing more comes.
-   * @param whole whether it came to its end; what broke off may have had more in it
-   * @returns all that was held and may go on, or why nothing more may
-   */
-  end(whole: boolean): readonly Buffer[] | Cut;
+  /** It came to its end. @returns all that was held, or why it may not go on */
+  end(): readonly Buffer[] | Promise<readonly Buffer[] | Cut>;
+  /** It broke off before its end. @returns what was held and looked at */
+  breakOff(): readonly Buffer[];
   close(): void;
 }
 
@@ -41,5 +39,6 @@ export const UNTOUCHED: BodyScrubber = {
   push: (bytes) => [bytes],
   letGo: () => [],
   end: () => [],
+  breakOff: () => [],
   close: () => {},
 };

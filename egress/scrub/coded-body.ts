@@ -15,15 +15,18 @@ export class CodedBody implements BodyScrubber {
   readonly #decoded: CodedText;
   /** What takes over where the body cannot be decoded. */
   readonly #text: TextBody;
-  /** What its decoder has not given the text of. */
+  /** What its decoder has not given all of the text of, or whose block has not ended. */
   readonly #unread = new Held();
   /** What it has, but the text is not settled. */
   #read: { readonly piece: Piece; readonly decodedTo: number }[] = [];
   #readBytes = 0;
 
-  /** @param holder whose place among the decoders it takes */
-  constructor(coding: Coding, forms: Forms, tally: Tally, holder: string) {
-    this.#decoded = new CodedText(coding, forms, holder);
+  /**
+   * @param holder whose place among the decoders it takes
+   * @param isEvents whether it is a stream of events: those cannot wait
+   */
+  constructor(coding: Coding, forms: Forms, tally: Tally, holder: string, isEvents: boolean) {
+    this.#decoded = new CodedText(coding, forms, holder, isEvents);
     this.#text = new TextBody(forms, tally);
   }
 
@@ -41,8 +44,8 @@ export class CodedBody implements BodyScrubber {
     if (state !== 'open') return state;
     const { at, settledTo, readTo } = this.#decoded;
     // What gave no text, such as a table of codes, tells of the text that follows.
-    const decodedTo = at > before ? at : at + 1;
-    for (const piece of this.#unread.takeTo(readTo)) this.#addRead(piece, decodedTo);
+    const decodedTo = readTo.text ?? (at > before ? at : at + 1);
+    for (const piece of this.#unread.takeTo(readTo.coded)) this.#addRead(piece, decodedTo);
     return this.#letGoTo(this.#readBytes > MAX_HELD_BYTES ? Number.POSITIVE_INFINITY : settledTo);
   }
 
@@ -51,10 +54,18 @@ export class CodedBody implements BodyScrubber {
     return this.#letGoTo(this.#decoded.at);
   }
 
-  end(whole: boolean): readonly Buffer[] | Cut {
-    if (this.#decoded.state === 'text') return [...this.#passAsText(), ...this.#text.end()];
+  async end(): Promise<readonly Buffer[] | Cut> {
+    if (this.#unread.size > 0) await this.#decoded.end();
+    const { state, readTo } = this.#decoded;
+    if (state === 'text' || state === 'closed') return this.breakOff();
+    if (state !== 'open') return state;
+    for (const piece of this.#unread.takeTo(readTo.coded)) this.#addRead(piece, this.#decoded.at);
     // What was not read may be read by others: nobody has looked at it.
-    if (whole && this.#unread.size > 0) return 'broken';
+    return this.#unread.size > 0 ? 'broken' : this.breakOff();
+  }
+
+  breakOff(): readonly Buffer[] {
+    if (this.#decoded.state === 'text') return [...this.#passAsText(), ...this.#text.letGo()];
     return this.#letGoTo(Number.POSITIVE_INFINITY);
   }
 

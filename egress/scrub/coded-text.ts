@@ -6,6 +6,7 @@ import { GrowingBuffer } from '../http1/growing-buffer.ts';
 import type { Cut } from './body-scrubber.ts';
 import type { Coding } from './decoder.ts';
 import { Decoding, type Went } from './decoding.ts';
+import { FlushMarks } from './flush-marks.ts';
 import type { Forms } from './forms.ts';
 import { Search } from './search.ts';
 import { mayBeCoded, nextMember, otherReading } from './sniff.ts';
@@ -14,7 +15,9 @@ import { ZstdBlocks } from './zstd-blocks.ts';
 export class CodedText {
   readonly #search: Search;
   readonly #blocks: ZstdBlocks | null;
+  readonly #marks = new FlushMarks();
   readonly #holder: string;
+  readonly #isEvents: boolean;
   readonly #tried = new Set<Coding>();
   /** `null` where it came to its end. */
   #decoding: Decoding | null;
@@ -22,13 +25,18 @@ export class CodedText {
   #failed = false;
   #state: 'open' | 'text' | 'closed' | Cut = 'open';
   #budget = FREE_BYTES;
+  #coding: Coding;
   /** Coded bytes that came. */
   #came = 0;
+  /** Of the coded bytes and of their text: what says nothing of what follows. */
+  #closedAt = { coded: 0, text: 0 };
   /** What came before there was any text: it may have to be read again in another coding. */
   #begun: GrowingBuffer | null = new GrowingBuffer();
 
-  constructor(coding: Coding, forms: Forms, holder: string) {
+  constructor(coding: Coding, forms: Forms, holder: string, isEvents: boolean) {
     this.#holder = holder;
+    this.#isEvents = isEvents;
+    this.#coding = coding;
     this.#search = new Search(forms);
     this.#blocks = coding === 'zstd' ? new ZstdBlocks() : null;
     this.#decoding = this.#begin(coding);
@@ -48,33 +56,61 @@ export class CodedText {
     return this.#search.settledTo;
   }
 
-  /** Up to which of the coded bytes the decoder has given all text that is in them. */
-  get readTo(): number {
-    return this.#blocks?.readableTo ?? this.#came;
+  /**
+   * What of the coded bytes may go on when their text is settled: the block that they belong to has ended, or no encoder
+   * makes one that long. Its tables tell of all of its text, also of what comes last.
+   * @returns up to where, and up to where their text goes; `null` where it is not known to end there
+   */
+  get readTo(): { readonly coded: number; readonly text: number | null } {
+    if (!this.#decoding) return { coded: this.#came, text: this.at };
+    const far = this.#came - this.#longestBlock();
+    return far > this.#closedAt.coded ? { coded: far, text: null } : this.#closedAt;
   }
 
   /** Resolves when all that the bytes decode to has been looked at. */
   async push(coded: Buffer): Promise<void> {
-    this.#came += coded.length;
     this.#budget += coded.length * MAX_RATIO;
     for (let rest = coded; rest.length > 0 && this.#state === 'open'; ) {
       // A zstd decoder stops at the end of a frame, and begins the next with the next write.
-      const length = this.#blocks?.read(rest) ?? rest.length;
+      const length = (this.#blocks ?? this.#marks).read(rest);
       await this.#decode(rest.subarray(0, length));
+      if (this.#marks.marked && this.#state === 'open' && isDeflate(this.#coding)) this.#closeAt(0);
       rest = rest.subarray(length);
     }
+  }
+
+  /** All came. Resolves when it is known whether what is coded has come to its end too. */
+  async end(): Promise<void> {
+    if (!this.#decoding || this.#coding === 'zstd') return;
+    // A decoder speaks of its end when something stands behind it.
+    const went = await this.#decoding.write(Buffer.alloc(1));
+    if (typeof went === 'number' && went > 0) this.#closeAt(0);
   }
 
   close(): void {
     this.#stop('closed');
   }
 
+  /** @param behind bytes of those that came */
+  #closeAt(behind: number): void {
+    this.#closedAt = { coded: this.#came - behind, text: this.at };
+  }
+
+  /** For zstd: how much of its block is here. */
+  #longestBlock(): number {
+    if (this.#coding === 'zstd') return this.#came - (this.#blocks?.readableTo ?? 0);
+    if (this.#coding === 'br') return this.#isEvents ? 0 : MAX_BR_BLOCK_BYTES;
+    return MAX_DEFLATE_BLOCK_BYTES;
+  }
+
   #begin(coding: Coding): Decoding {
+    this.#coding = coding;
     this.#tried.add(coding);
     return new Decoding(coding, this.#holder, (text) => this.#look(text));
   }
 
   async #decode(bytes: Buffer): Promise<void> {
+    this.#came += bytes.length;
     this.#begun?.push(bytes);
     for (let rest = bytes; rest.length > 0 && this.#state === 'open'; ) {
       if (!this.#decoding) rest = this.#failed ? this.#retry() : this.#beginNext(rest);
@@ -100,7 +136,10 @@ export class CodedText {
     if (this.#state !== 'open' || went === 'on' || went === 'closed') return NOTHING;
     this.#decoding?.close();
     this.#decoding = null;
-    if (typeof went === 'number') return bytes.subarray(bytes.length - went);
+    if (typeof went === 'number') {
+      this.#closeAt(went);
+      return bytes.subarray(bytes.length - went);
+    }
     if (went === 'too_large' || went === 'busy') {
       this.#stop(went === 'busy' ? went : 'overmuch');
       return NOTHING;
@@ -138,7 +177,14 @@ export class CodedText {
   }
 }
 
+function isDeflate(coding: Coding): boolean {
+  return coding !== 'br' && coding !== 'zstd';
+}
+
 const NOTHING = Buffer.alloc(0);
+/** No common encoder makes a longer one. */
+const MAX_DEFLATE_BLOCK_BYTES = 512 * 1024;
+const MAX_BR_BLOCK_BYTES = 1024 * 1024;
 /** No deflate decodes to more; what does is a bomb, and is not decoded to its end. */
 const MAX_RATIO = 1040;
 const FREE_BYTES = 4 * 1024 * 1024;

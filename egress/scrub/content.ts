@@ -18,6 +18,12 @@ export function contentOf(status: number, headers: readonly HeaderLine[]): Conte
   return coding === undefined || codings.length > 1 || status === 206 ? 'text' : coding;
 }
 
+export function isEventStream(headers: readonly HeaderLine[]): boolean {
+  return headerValues(headers, 'content-type').some((value) =>
+    /^\s*text\/event-stream\s*(?:;|$)/i.test(value),
+  );
+}
+
 /** A type that cannot be read is nobody's promise that the body is no text. */
 function isText(value: string): boolean {
   const type = /^\s*([^\s;,]+\/[^\s;,]+)/.exec(value.toLowerCase())?.[1];

@@ -1,0 +1,39 @@
+/**
+ * Finds where an encoder of deflate has flushed: it ends its block there with an empty stored one (RFC 1951 3.2.4). What
+ * stands before says nothing of what follows. Before the end of a block, its table of codes tells of all of its text.
+ */
+
+export class FlushMarks {
+  /** The last bytes that came, newest lowest. */
+  #last = 0xffffffff;
+  #marked = false;
+
+  /** Whether what was read last ends with a mark. */
+  get marked(): boolean {
+    return this.#marked;
+  }
+
+  /** @returns how many of the bytes it took: to the end of the last mark in them, or all */
+  read(bytes: Buffer): number {
+    const length = this.#lastMark(bytes) || bytes.length;
+    for (const byte of bytes.subarray(Math.max(length - 4, 0), length)) this.#last = (this.#last << 8) | byte;
+    this.#marked = this.#last === MARK;
+    return length;
+  }
+
+  /** @returns where it ends; 0 where there is none */
+  #lastMark(bytes: Buffer): number {
+    const within = bytes.lastIndexOf(MARK_BYTES);
+    if (within >= 0) return within + MARK_BYTES.length;
+    // It may have begun in what came before.
+    let last = this.#last;
+    for (let i = 0; i < Math.min(3, bytes.length); i++) {
+      last = (last << 8) | (bytes[i] as number);
+      if (last === MARK) return i + 1;
+    }
+    return 0;
+  }
+}
+
+const MARK = 0x0000ffff;
+const MARK_BYTES = Buffer.from([0, 0, 0xff, 0xff]);
