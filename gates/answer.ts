@@ -3,11 +3,11 @@
  * re-send cannot mend anything it says so, since SDKs send a 409 and every 5xx again by themselves.
  */
 import type { ServerResponse } from 'node:http';
-import type { Dialect } from '../core-lite/state/model.ts';
+import { type Dialect, FAMILIES, type Family } from '../core-lite/state/dialect.ts';
 import { REFUSALS, type RefusalReason } from './reasons.ts';
 
 /** In which shape a route answers: a model dialect's, or the product's own. */
-export type Surface = Dialect | 'own';
+export type Surface = Family | 'own';
 
 export interface Answer {
   readonly status: number;
@@ -33,8 +33,9 @@ export function formatRefusal(surface: Surface, reason: RefusalReason, userAgent
 
 /** The error event that ends a stream which was answered in part: a clean end would look like a whole answer. */
 export function formatErrorEvent(dialect: Dialect, reason: keyof typeof EVENT_TEXTS): string {
-  const body = formatError(dialect, reason, 500, EVENT_TEXTS[reason]);
-  return dialect === 'anthropic' ? `event: error\ndata: ${body}\n\n` : `data: ${body}\n\n`;
+  const family = FAMILIES[dialect];
+  const body = formatError(family, reason, 500, EVENT_TEXTS[reason]);
+  return family === 'anthropic' ? `event: error\ndata: ${body}\n\n` : `data: ${body}\n\n`;
 }
 
 /** Sends a whole answer on a response whose head is still to come. */
@@ -51,6 +52,8 @@ export function formatError(surface: Surface, code: string, status: number, mess
       return JSON.stringify({ type: 'error', error: { type: anthropicType(status), message, code } });
     case 'openai':
       return JSON.stringify({ error: { message, type: openaiType(status), param: null, code } });
+    case 'gemini':
+      return JSON.stringify({ error: { code: status, message, status: geminiStatus(status), reason: code } });
     case 'own':
       return JSON.stringify({ error: { code, message } });
     default:
@@ -60,6 +63,11 @@ export function formatError(surface: Surface, code: string, status: number, mess
 
 function anthropicType(status: number): string {
   return ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+}
+
+/** The names of google.rpc.Code. */
+function geminiStatus(status: number): string {
+  return GEMINI_STATUSES[status] ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
 }
 
 function openaiType(status: number): string {
@@ -81,6 +89,15 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   413: 'request_too_large',
   429: 'rate_limit_error',
   504: 'timeout_error',
+};
+const GEMINI_STATUSES: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
 };
 const CODEX = /\bcodex/i;
 /** Not 401: a client with a token command fetches a new one on it. */

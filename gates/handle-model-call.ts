@@ -5,7 +5,8 @@
 import type { ServerResponse } from 'node:http';
 import { Allow } from '../core-lite/decision.ts';
 import { parseUpstreamUrl, type UpstreamUrl } from '../core-lite/network/upstream-url.ts';
-import type { Dialect, ModelFacts } from '../core-lite/state/model.ts';
+import { type Dialect, FAMILIES } from '../core-lite/state/dialect.ts';
+import type { ModelFacts } from '../core-lite/state/model.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
 import type { GateCredential } from '../core-lite/vault/gate-credentials.ts';
 import { answerEcho } from './act/answer-echo.ts';
@@ -147,7 +148,7 @@ function refuse(
   response: ServerResponse,
   reason: RefusalReason,
 ): number {
-  const answer = formatRefusal(dialect, reason, userAgent);
+  const answer = formatRefusal(FAMILIES[dialect], reason, userAgent);
   send(response, answer);
   return answer.status;
 }

@@ -6,7 +6,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import type { TokenCounts } from '../core-lite/record/usage-ledger.ts';
-import type { Dialect } from '../core-lite/state/model.ts';
+import type { Dialect } from '../core-lite/state/dialect.ts';
 import { TailBuffer } from './tail-buffer.ts';
 
 export interface Metered {
@@ -141,7 +141,10 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 const ERROR_EVENT = /(?:^|[\r\n])event: ?error[\r\n]|(?:^|[\r\n])data: ?\{"error":/;
 const LAST_EVENT: Readonly<Record<Dialect, RegExp>> = {
   openai: /(?:^|[\r\n])data: ?\[DONE\]/,
+  responses: /(?:^|[\r\n])event: ?response\.(?:completed|incomplete|failed)[\r\n]/,
+  embeddings: /^/,
   anthropic: /(?:^|[\r\n])event: ?message_stop[\r\n]/,
+  gemini: /"finishReason"/,
 };
 /** Anthropic tells what was read in its first event, both tell what was written in one of the last. */
 const HEAD_BYTES = 4 * 1024;

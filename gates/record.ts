@@ -5,7 +5,7 @@
 import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
 import type { TokenCounts, UsageLedger } from '../core-lite/record/usage-ledger.ts';
-import type { Dialect } from '../core-lite/state/model.ts';
+import type { Dialect } from '../core-lite/state/dialect.ts';
 import type { Call } from './calls.ts';
 import type { HttpOutcome } from './http-outcomes.ts';
 import type { Metrics } from './metrics.ts';

@@ -1,6 +1,6 @@
 /** Which paths the gates serve. Two base URLs fit both families of clients, so each model route is there with and without `/v1`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Dialect } from '../core-lite/state/model.ts';
+import { type Dialect, FAMILIES } from '../core-lite/state/dialect.ts';
 import { headerValue } from './act/headers.ts';
 import type { Gate } from './gate.ts';
 import { handleHttpCall } from './handle-http-call.ts';
@@ -30,24 +30,28 @@ export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas
 }
 
 function addModelRoute(app: FastifyInstance, gate: Gate, path: string, dialect: Dialect): void {
-  app.post(path, { bodyLimit: MODEL_BODY_BYTES, config: { surface: dialect } }, async (request, reply) => {
-    const { token, text: tokenText } = request.caller;
-    const headers = request.raw.rawHeaders;
-    const query = /\?.*$/s.exec(request.url)?.[0] ?? '';
-    const encoding = headerValue(headers, 'content-encoding');
-    const arrival = {
-      dialect,
-      token,
-      tokenText,
-      headers,
-      query,
-      encoding,
-      body: bodyOf(request),
-      ...origin(request),
-    };
-    reply.hijack();
-    await handleModelCall(gate, { ...arrival, maxBytes: MODEL_BODY_BYTES }, reply.raw);
-  });
+  app.post(
+    path,
+    { bodyLimit: MODEL_BODY_BYTES, config: { surface: FAMILIES[dialect] } },
+    async (request, reply) => {
+      const { token, text: tokenText } = request.caller;
+      const headers = request.raw.rawHeaders;
+      const query = /\?.*$/s.exec(request.url)?.[0] ?? '';
+      const encoding = headerValue(headers, 'content-encoding');
+      const arrival = {
+        dialect,
+        token,
+        tokenText,
+        headers,
+        query,
+        encoding,
+        body: bodyOf(request),
+        ...origin(request),
+      };
+      reply.hijack();
+      await handleModelCall(gate, { ...arrival, maxBytes: MODEL_BODY_BYTES }, reply.raw);
+    },
+  );
 }
 
 function addToolRoute(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): void {

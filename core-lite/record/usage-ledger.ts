@@ -3,7 +3,7 @@
  * how the call ended; never a prompt, an answer or a credential.
  */
 import type { Queryable } from '../database/pool.ts';
-import type { Dialect } from '../state/model.ts';
+import type { Dialect } from '../state/dialect.ts';
 import { WriteBehind } from './write-behind.ts';
 
 /** Tokens; `null` where the provider did not say. The columns of `model_usage` say what each one counts. */

@@ -3,7 +3,8 @@ import type { Queryable } from '../database/pool.ts';
 import { Fault, NoSuch } from '../errors.ts';
 import { parseUpstreamUrl } from '../network/upstream-url.ts';
 import { findCredential } from '../vault/credential-store.ts';
-import { type Dialect, ECHO_MODEL, isModelName, loadModels } from './model.ts';
+import type { Dialect } from './dialect.ts';
+import { ECHO_MODEL, isModelName, loadModels } from './model.ts';
 
 export interface ModelInput {
   /** The provider's base URL. */

@@ -3,19 +3,22 @@
  * credential it is called with. The operator writes it (`model-store.ts`); the gates read it.
  */
 import type { Queryable } from '../database/pool.ts';
-
-/** `openai`: Chat Completions. `anthropic`: Messages. */
-const DIALECTS = ['openai', 'anthropic'] as const;
-export type Dialect = (typeof DIALECTS)[number];
+import { DIALECTS, type Dialect } from './dialect.ts';
 
 export interface ModelFacts {
   readonly name: string;
   readonly dialects: readonly Dialect[];
+  /** A name of `core-lite/providers/`. */
+  readonly provider: string;
   /** `null` for the built-in model, which answers by itself. */
   readonly baseUrl: string | null;
   /** The provider's name for it. */
   readonly upstreamName: string;
   readonly credentialId: string | null;
+  /** Tokens that are reserved for the output of a call that names no limit. */
+  readonly defaultMaxTokens: number | null;
+  /** Models that are called in its place, in this order, while nothing of an answer went out. */
+  readonly fallbacks: readonly string[];
   readonly createdAt: Date;
 }
 
@@ -23,9 +26,12 @@ export interface ModelFacts {
 export const ECHO_MODEL: ModelFacts = {
   name: 'fixture/echo',
   dialects: DIALECTS,
+  provider: 'fixture',
   baseUrl: null,
   upstreamName: 'fixture/echo',
   credentialId: null,
+  defaultMaxTokens: null,
+  fallbacks: [],
   createdAt: new Date(0),
 };
 
@@ -48,5 +54,5 @@ export async function loadModels(db: Queryable): Promise<readonly ModelFacts[]> 
 }
 
 const MODEL_NAME = /^[A-Za-z0-9][\w.:@/-]{0,127}$/;
-const SELECT = `SELECT name, dialects, base_url AS "baseUrl", upstream_name AS "upstreamName",
-  credential_id AS "credentialId", created_at AS "createdAt" FROM models`;
+const SELECT = `SELECT name, dialects, provider, base_url AS "baseUrl", upstream_name AS "upstreamName",
+  credential_id AS "credentialId", default_max_tokens AS "defaultMaxTokens", fallbacks, created_at AS "createdAt" FROM models`;

@@ -1,7 +1,7 @@
 /** Stage 6 of a call of the built-in model: its answer, metered like any other. */
 import type { ServerResponse } from 'node:http';
 import type { Allow } from '../../core-lite/decision.ts';
-import type { Dialect } from '../../core-lite/state/model.ts';
+import type { Dialect } from '../../core-lite/state/dialect.ts';
 import type { Call } from '../calls.ts';
 import { Meter } from '../meter.ts';
 import type { ModelEnding } from '../record.ts';

@@ -1,6 +1,6 @@
 /** Puts a credential on a request. This is where a secret's bytes leave, and where their spelling for the mask is made. */
 import type { Allow } from '../../core-lite/decision.ts';
-import type { Dialect } from '../../core-lite/state/model.ts';
+import type { Dialect } from '../../core-lite/state/dialect.ts';
 import type { GateCredential } from '../../core-lite/vault/gate-credentials.ts';
 
 export interface PutOn {

@@ -3,7 +3,7 @@
  * stream. It reaches nothing and costs nothing, and its answers are as regular as a provider's, so that a fresh
  * installation works with no account anywhere.
  */
-import type { Dialect } from '../../core-lite/state/model.ts';
+import type { Dialect } from '../../core-lite/state/dialect.ts';
 import { ECHO_MODEL } from '../../core-lite/state/model.ts';
 
 export interface EchoAnswer {

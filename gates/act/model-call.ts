@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Allow } from '../../core-lite/decision.ts';
 import type { UpstreamUrl } from '../../core-lite/network/upstream-url.ts';
-import type { Dialect } from '../../core-lite/state/model.ts';
+import type { Dialect } from '../../core-lite/state/dialect.ts';
 import type { GateCredential } from '../../core-lite/vault/gate-credentials.ts';
 import type { Call } from '../calls.ts';
 import type { Metered } from '../meter.ts';
@@ -115,7 +115,10 @@ function isCut(end: RelayEnd, metered: Metered | undefined): boolean {
 
 const DIALECT_PATHS: Readonly<Record<Dialect, string>> = {
   openai: '/chat/completions',
+  responses: '/responses',
+  embeddings: '/embeddings',
   anthropic: '/messages',
+  gemini: '/models',
 };
 /** The design's figure for a whole call that is no stream. */
 const WHOLE_LIMIT_MS = 600_000;

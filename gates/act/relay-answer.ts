@@ -5,7 +5,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { Dialect } from '../../core-lite/state/model.ts';
+import type { Dialect } from '../../core-lite/state/dialect.ts';
 import { formatErrorEvent } from '../answer.ts';
 import { Meter } from '../meter.ts';
 import type { RefusalReason, StopReason } from '../reasons.ts';

@@ -2,7 +2,8 @@
 import { Allow, Deny } from '../../core-lite/decision.ts';
 import { matchesBinding } from '../../core-lite/network/host-pattern.ts';
 import type { UpstreamUrl } from '../../core-lite/network/upstream-url.ts';
-import type { Dialect, ModelFacts } from '../../core-lite/state/model.ts';
+import type { Dialect } from '../../core-lite/state/dialect.ts';
+import type { ModelFacts } from '../../core-lite/state/model.ts';
 import type { SessionFacts } from '../../core-lite/state/session.ts';
 import type { GateCredential } from '../../core-lite/vault/gate-credentials.ts';
 import type { ApprovalReason, RefusalReason } from '../reasons.ts';

@@ -2,7 +2,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { TokenCounts } from '../../core-lite/record/usage-ledger.ts';
-import type { Dialect } from '../../core-lite/state/model.ts';
+import type { Dialect } from '../../core-lite/state/dialect.ts';
 import { Meter } from '../../gates/meter.ts';
 
 interface Row {

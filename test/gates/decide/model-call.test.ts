@@ -14,6 +14,9 @@ const model = {
   baseUrl: 'https://provider.test/v1',
   upstreamName: 'm',
   credentialId: 'crd_1',
+  provider: 'custom',
+  defaultMaxTokens: null,
+  fallbacks: [],
   createdAt: new Date(0),
 } as const;
 const session = { user: 'bob', manifest: { models: null, httpTools: {} } };
