@@ -135,7 +135,8 @@ async function loadFacts(gate: Gate, name: string): Promise<ModelWay> {
 function nameCall({ dialect }: ModelArrival, read: ModelBody, model: ModelFacts | null): ModelCallNames {
   // A name that nobody declared is the caller's text: it is kept short.
   const name = read.model.slice(0, MAX_NAME_CHARS);
-  return { model: name, upstreamName: model?.upstreamName ?? name, dialect, streamed: read.streamed };
+  const { upstreamName = name, provider = null } = model ?? {};
+  return { model: name, upstreamName, provider, dialect, streamed: read.streamed };
 }
 
 function refused(arrival: ModelArrival, response: ServerResponse, { refusal }: Unanswered): ModelEnding {

@@ -24,6 +24,8 @@ export interface ModelEnding {
 export interface ModelCallNames {
   readonly model: string;
   readonly upstreamName: string;
+  /** `null` where no model of the catalogue was found. */
+  readonly provider: string | null;
   readonly dialect: Dialect;
   readonly streamed: boolean;
 }
@@ -48,7 +50,20 @@ export class Recorder {
     const { sub: sessionId, trn: turnId, agt: agent } = call.token.claims;
     const id = makeId('usg');
     const durationMs = this.#since(call);
-    ledger.add({ id, at: call.at, sessionId, turnId, agent, ...names, ...ending, durationMs });
+    ledger.add({
+      id,
+      at: call.at,
+      sessionId,
+      turnId,
+      agent,
+      ...names,
+      ...ending,
+      ...NO_HINTS,
+      costUsd: null,
+      duplicate: false,
+      presumed: false,
+      durationMs,
+    });
     const { outcome, status, tokens, firstByteMs } = ending;
     metrics.modelCalls.inc({ dialect: names.dialect, outcome });
     if (firstByteMs !== null) metrics.firstByte.observe(firstByteMs / 1000);
@@ -101,3 +116,4 @@ export const NO_TOKENS: TokenCounts = {
   cacheWrite: null,
   reasoning: null,
 };
+const NO_HINTS = { clientSession: null, clientAgent: null, clientParentAgent: null };

@@ -24,6 +24,8 @@ export interface UsageEntry {
   readonly agent: string;
   readonly model: string;
   readonly upstreamName: string;
+  /** A name of `core-lite/providers/`; `null` where no model of the catalogue was found. */
+  readonly provider: string | null;
   readonly dialect: Dialect;
   readonly streamed: boolean;
   /** The HTTP status that the caller got; `null` where it left before. */
@@ -31,6 +33,16 @@ export interface UsageEntry {
   /** A word of the gates' closed lists. */
   readonly outcome: string;
   readonly tokens: TokenCounts;
+  /** US dollars; `null` where the tokens or their price are not known. */
+  readonly costUsd: number | null;
+  /** The call ran before and its outcome was lost: the provider may have charged twice. */
+  readonly duplicate: boolean;
+  /** The gate died in the middle: tokens and cost are the reserved ones, not counted. */
+  readonly presumed: boolean;
+  /** What the client said of itself, short and printable: hints, nothing is decided by them. */
+  readonly clientSession: string | null;
+  readonly clientAgent: string | null;
+  readonly clientParentAgent: string | null;
   readonly firstByteMs: number | null;
   readonly durationMs: number;
 }
@@ -80,15 +92,24 @@ async function insertUsage(db: Queryable, replica: string, rows: readonly UsageE
     rows.map((row) => row.tokens.reasoning),
     rows.map((row) => whole(row.firstByteMs)),
     rows.map((row) => whole(row.durationMs)),
+    rows.map((row) => row.provider),
+    rows.map((row) => row.costUsd),
+    rows.map((row) => row.duplicate),
+    rows.map((row) => row.presumed),
+    rows.map((row) => row.clientSession),
+    rows.map((row) => row.clientAgent),
+    rows.map((row) => row.clientParentAgent),
     replica,
   ]);
 }
 
 const INSERT = `
   INSERT INTO model_usage (id, at, session_id, turn_id, agent, model, upstream_name, dialect, streamed, status, outcome,
-    input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, first_byte_ms, duration_ms, replica)
-  SELECT t.*, $19
+    input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, first_byte_ms, duration_ms,
+    provider, cost_usd, duplicate, presumed, client_session, client_agent, client_parent_agent, replica)
+  SELECT t.*, $26
     FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
       $9::boolean[], $10::int[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[],
-      $16::bigint[], $17::bigint[], $18::bigint[]) AS t
+      $16::bigint[], $17::bigint[], $18::bigint[], $19::text[], $20::numeric[], $21::boolean[], $22::boolean[],
+      $23::text[], $24::text[], $25::text[]) AS t
   ON CONFLICT DO NOTHING`;
