@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { Allow } from '../core-lite/decision.ts';
 import { parseUpstreamUrl, type UpstreamUrl } from '../core-lite/network/upstream-url.ts';
+import { findService } from '../core-lite/providers/catalogue.ts';
 import { type Dialect, FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
@@ -102,13 +103,16 @@ async function decideAndAct(
   const unstarted = await startCall(gate.facts, call);
   if (unstarted === 'client_left') return LEFT;
   if (unstarted) return { refusal: unstarted };
-  if (!model || !url)
+  const service = model && findService(model.provider, dialect);
+  if (!model || !url || !service)
     return answerEcho(decision, { call, dialect, body: plain, streamed: read.streamed }, response);
   const renamed = renameModel(plain, read, model.upstreamName);
   // A name that stays the same leaves the caller's bytes as they came, compressed ones too.
   const same = renamed === plain;
   const { streamIdleMs } = gate;
-  const request = { dialect, url, credential, headers, token: tokenText, query, streamIdleMs };
+  const { upstreamName } = model;
+  const target = { dialect, url, service, upstreamName, credential, operation: '', query };
+  const request = { ...target, headers, token: tokenText, streamIdleMs };
   return callModel(
     decision,
     gate.upstreams,

@@ -2,6 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { changeAsAdmin } from '../state/admin.ts';
+import { DIALECTS } from '../state/dialect.ts';
 import { findModel, listModels, putModel, removeModel } from '../state/model-store.ts';
 import type { CoreContext } from './context.ts';
 import { Moment, Nothing, nullable, Texts } from './schemas.ts';
@@ -16,12 +17,14 @@ export function modelRoutes({ database }: CoreContext): FastifyPluginAsyncTypebo
 
     app.put(
       '/models/:name',
-      { schema: { params: ByName, body: ModelBody, response: { 200: Model } } },
+      { schema: { params: ByName, body: ModelBody, response: { 200: Put } } },
       (request) =>
         changeAsAdmin(database, request.actor, async (tx) => {
           const result = await putModel(tx, request.params.name, request.body);
-          const { dialects, baseUrl, upstreamName, credential } = result;
-          const detail = { dialects, baseUrl, upstreamName, credential };
+          const { provider, dialects, baseUrl, upstreamName, credential, defaultMaxTokens, fallbacks } =
+            result;
+          const where = { provider, dialects, baseUrl, upstreamName, credential };
+          const detail = { ...where, defaultMaxTokens, fallbacks };
           return { result, event: { action: 'model.put', subject: result.name, detail } };
         }),
     );
@@ -43,24 +46,43 @@ export function modelRoutes({ database }: CoreContext): FastifyPluginAsyncTypebo
 
 /** A slash in the name is written %2F in the path. */
 const ByName = Type.Object({ name: Type.String({ minLength: 1, maxLength: 128 }) });
+const MAX_FALLBACKS = 8;
 const ModelBody = Type.Object(
   {
-    baseUrl: Type.String({ maxLength: 2048 }),
-    dialects: Type.Array(Type.Union([Type.Literal('openai'), Type.Literal('anthropic')]), {
-      minItems: 1,
-      maxItems: 2,
-    }),
+    provider: Type.Optional(Type.String({ maxLength: 64, description: 'custom when left out' })),
+    baseUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'the provider’s own when left out' })),
+    dialects: Type.Optional(
+      Type.Array(Type.Union(DIALECTS.map((dialect) => Type.Literal(dialect))), {
+        minItems: 1,
+        maxItems: DIALECTS.length,
+        description: 'what the provider speaks when left out',
+      }),
+    ),
     upstreamName: Type.Optional(Type.String({ maxLength: 128 })),
     credential: Type.Optional(Type.String({ maxLength: 130 })),
+    defaultMaxTokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 })),
+    fallbacks: Type.Optional(
+      Type.Array(Type.String({ maxLength: 128 }), {
+        maxItems: MAX_FALLBACKS,
+        description:
+          'models that are called in its place, in this order, while nothing of an answer went out',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
-const Model = Type.Object({
+const ModelFields = {
   name: Type.String(),
   builtIn: Type.Boolean(),
+  provider: Type.String(),
   dialects: Texts,
   baseUrl: nullable(Type.String()),
   upstreamName: Type.String(),
   credential: nullable(Type.String()),
+  defaultMaxTokens: nullable(Type.Integer()),
+  fallbacks: Texts,
   createdAt: Moment,
-});
+};
+const Model = Type.Object(ModelFields);
+/** What was put, and what will keep calls from it. */
+const Put = Type.Object({ ...ModelFields, warnings: Texts });

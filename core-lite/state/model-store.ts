@@ -1,49 +1,50 @@
-/** The catalogue of models as the operator writes and lists it. */
+/** The catalogue of models as the operator writes and lists it. What is judged of the input is in `model-input.ts`. */
 import type { Queryable } from '../database/pool.ts';
 import { Fault, NoSuch } from '../errors.ts';
-import { parseUpstreamUrl } from '../network/upstream-url.ts';
-import { findCredential } from '../vault/credential-store.ts';
 import type { Dialect } from './dialect.ts';
-import { ECHO_MODEL, isModelName, loadModels } from './model.ts';
-
-export interface ModelInput {
-  /** The provider's base URL. */
-  readonly baseUrl: string;
-  readonly dialects: readonly Dialect[];
-  /** The provider's name for it; the model's own when left out. */
-  readonly upstreamName?: string;
-  /** `vault/name`; a provider that asks for none has none. */
-  readonly credential?: string;
-}
+import { isBuiltInName, loadModels } from './model.ts';
+import { type ModelInput, readModelInput } from './model-input.ts';
 
 export interface ModelSummary {
   readonly name: string;
   readonly builtIn: boolean;
+  readonly provider: string;
   readonly dialects: readonly Dialect[];
   readonly baseUrl: string | null;
   readonly upstreamName: string;
   /** `vault/name`; a removed credential is named by its id. */
   readonly credential: string | null;
+  readonly defaultMaxTokens: number | null;
+  readonly fallbacks: readonly string[];
   readonly createdAt: Date;
 }
 
-/** Makes or replaces a model. Rejects with Fault `input_invalid`, or `not_found` (its credential). */
-export async function putModel(tx: Queryable, name: string, input: ModelInput): Promise<ModelSummary> {
+/** A model that was put, and what will keep calls from it, one line each. */
+export interface PutModel extends ModelSummary {
+  readonly warnings: readonly string[];
+}
+
+/** Makes or replaces a model. Rejects with Fault `input_invalid`, `conflict` or `not_found` (its credential). */
+export async function putModel(tx: Queryable, name: string, input: ModelInput): Promise<PutModel> {
   refuseBuiltIn(name);
-  if (!isModelName(name)) throw new Fault('input_invalid', `"${name}" cannot name a model`);
-  const upstreamName = input.upstreamName ?? name;
-  if (!isModelName(upstreamName)) throw new Fault('input_invalid', 'upstreamName cannot name a model');
-  const url = parseUpstreamUrl(input.baseUrl);
-  if (typeof url === 'string') throw new Fault('input_invalid', `baseUrl: ${url}`);
-  if (url.query) throw new Fault('input_invalid', 'baseUrl has a query; write scheme, host and path only');
-  const credentialId = input.credential === undefined ? null : await findKey(tx, input.credential);
+  const { row, warnings } = await readModelInput(tx, name, input);
   await tx.query(
-    `INSERT INTO models (name, dialects, base_url, upstream_name, credential_id) VALUES ($1, $2, $3, $4, $5)
-     ON CONFLICT (name) DO UPDATE SET dialects = $2, base_url = $3, upstream_name = $4, credential_id = $5,
-       updated_at = now()`,
-    [name, [...new Set(input.dialects)], input.baseUrl.replace(/\/$/, ''), upstreamName, credentialId],
+    `INSERT INTO models (name, provider, dialects, base_url, upstream_name, credential_id, default_max_tokens, fallbacks)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (name) DO UPDATE SET provider = $2, dialects = $3, base_url = $4, upstream_name = $5,
+       credential_id = $6, default_max_tokens = $7, fallbacks = $8, updated_at = now()`,
+    [
+      name,
+      row.provider,
+      row.dialects,
+      row.baseUrl,
+      row.upstreamName,
+      row.credentialId,
+      row.defaultMaxTokens,
+      row.fallbacks,
+    ],
   );
-  return findModel(tx, name);
+  return { ...(await findModel(tx, name)), warnings };
 }
 
 /** Rejects with Fault `not_found`. */
@@ -53,7 +54,7 @@ export async function findModel(db: Queryable, name: string): Promise<ModelSumma
   return found;
 }
 
-/** By name, the built-in one first. */
+/** The built-in ones first, then by name. */
 export async function listModels(db: Queryable): Promise<ModelSummary[]> {
   const names = await db.query<{ id: string; name: string }>(
     `SELECT c.id, v.name || '/' || c.name AS name FROM credentials c JOIN vaults v ON v.id = c.vault_id
@@ -66,26 +67,13 @@ export async function listModels(db: Queryable): Promise<ModelSummary[]> {
   }));
 }
 
-/** Rejects with Fault `not_found`. */
+/** Rejects with Fault `not_found`. A model that falls back on it does without it. */
 export async function removeModel(tx: Queryable, name: string): Promise<void> {
   refuseBuiltIn(name);
   const gone = await tx.query('DELETE FROM models WHERE name = $1 RETURNING name', [name]);
   if (gone.length === 0) throw new NoSuch('model', name);
 }
 
-async function findKey(tx: Queryable, credential: string): Promise<string> {
-  const [vault = '', name = '', ...rest] = credential.split('/');
-  if (rest.length > 0 || !vault || !name) throw new Fault('input_invalid', 'credential is not vault/name');
-  const { id, kind } = await findCredential(tx, vault, name);
-  if (kind !== 'model_key' && kind !== 'bearer' && kind !== 'headers') {
-    throw new Fault(
-      'input_invalid',
-      `${credential} is a ${kind}: a model takes a model_key, a bearer or headers`,
-    );
-  }
-  return id;
-}
-
 function refuseBuiltIn(name: string): void {
-  if (name === ECHO_MODEL.name) throw new Fault('conflict', `${name} is built in and stays as it is`);
+  if (isBuiltInName(name)) throw new Fault('conflict', `${name} is built in and stays as it is`);
 }

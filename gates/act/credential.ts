@@ -1,6 +1,6 @@
 /** Puts a credential on a request. This is where a secret's bytes leave, and where their spelling for the mask is made. */
 import type { Allow } from '../../core-lite/decision.ts';
-import type { Dialect } from '../../core-lite/state/dialect.ts';
+import type { KeyPlace } from '../../core-lite/providers/provider.ts';
 import type { GateCredential } from '../../core-lite/vault/gate-credentials.ts';
 
 export interface PutOn {
@@ -13,20 +13,20 @@ export interface PutOn {
 /**
  * @param _proof that the credential may go where the request goes
  * @param credential `null` where the upstream asks for none
- * @param dialect where a `model_key` goes; a tool's credential has none
+ * @param place where a `model_key` goes; a tool's credential is none
  */
 export function putOn(
   _proof: Allow<string>,
   credential: GateCredential | null,
-  dialect: Dialect | null,
+  place: KeyPlace | null,
 ): PutOn {
   if (!credential) return { headers: [], secrets: [] };
   const parts = Object.entries(credential.parts).map(([name, part]) => [name, part.reveal()] as const);
   const secrets = parts.map(([, value]) => Buffer.from(value));
   if (credential.kind === 'headers') return { headers: parts.flat(), secrets };
   const value = parts.find(([name]) => name === 'value')?.[1] ?? '';
-  const ownHeader = credential.kind === 'model_key' && dialect === 'anthropic';
-  return { headers: ownHeader ? ['x-api-key', value] : ['authorization', `Bearer ${value}`], secrets };
+  const bare = credential.kind === 'model_key' && place !== null && place !== 'bearer';
+  return { headers: bare ? [place, value] : ['authorization', `Bearer ${value}`], secrets };
 }
 
 /** The names of the headers that it sets. */

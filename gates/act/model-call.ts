@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Allow } from '../../core-lite/decision.ts';
 import type { UpstreamUrl } from '../../core-lite/network/upstream-url.ts';
+import type { Service } from '../../core-lite/providers/provider.ts';
 import type { Dialect } from '../../core-lite/state/dialect.ts';
 import type { GateCredential } from '../../core-lite/vault/gate-credentials.ts';
 import type { Call } from '../calls.ts';
@@ -10,17 +11,23 @@ import type { RefusalReason, StopReason } from '../reasons.ts';
 import { type ModelEnding, NO_TOKENS } from '../record.ts';
 import { headerNames, putOn } from './credential.ts';
 import { type RawHeaders, requestHeaders } from './headers.ts';
+import { providerPath } from './provider-path.ts';
 import { AnswerRelay, type RelayEnd } from './relay-answer.ts';
 import type { Upstreams } from './upstream.ts';
 
 export interface ModelRequest {
   readonly dialect: Dialect;
   readonly url: UpstreamUrl;
+  readonly service: Service;
+  /** The provider's name for the model. */
+  readonly upstreamName: string;
   readonly credential: GateCredential | null;
   /** The caller's own, with everything that must not pass. */
   readonly headers: RawHeaders;
   /** The caller's token. */
   readonly token: string;
+  /** What stands behind the dialect's own path, as `/count_tokens`; empty for none. */
+  readonly operation: string;
   /** Begins with its `?`; empty where there is none. */
   readonly query: string;
   readonly body: Buffer;
@@ -43,14 +50,14 @@ export async function callModel(
   request: ModelRequest,
   response: ServerResponse,
 ): Promise<ModelEnding | Unanswered> {
-  const { dialect, url, credential } = request;
+  const { dialect, url, service, credential } = request;
   const pool = await upstreams.reach(proof, url, credential, call.signal).catch((error: unknown) => {
     if (call.stopped) return null;
     throw error;
   });
   if (pool === null) return unsent(call.stopped);
   if (typeof pool === 'string') return { refusal: pool };
-  const credentials = putOn(proof, credential, dialect);
+  const credentials = putOn(proof, credential, service.key);
   const relay = new AnswerRelay({
     response,
     dialect,
@@ -63,7 +70,8 @@ export async function callModel(
   });
   const dropped = [...headerNames(credentials), ...(request.plain ? ['content-encoding'] : [])];
   const headers = [...requestHeaders(request.headers, request.token, dropped), ...credentials.headers];
-  const path = providerPath(url, dialect) + request.query;
+  const { upstreamName: model, operation, query } = request;
+  const path = providerPath(url, service, { model, operation, query });
   try {
     // After the caller's bytes are read, nothing between here and the provider waits.
     if (!call.stopped) pool.dispatch({ path, method: 'POST', headers, body: request.body }, relay);
@@ -71,12 +79,6 @@ export async function callModel(
     relay.refuse(error);
   }
   return conclude(await relay.ended, relay, call);
-}
-
-/** A base URL whose path has a version (`/v1`, `/v1beta/openai`) is complete; another gets `/v1`. */
-export function providerPath({ path }: UpstreamUrl, dialect: Dialect): string {
-  const versioned = path.split('/').some((segment) => /^v\d+[a-z0-9]*$/.test(segment));
-  return `${path}${versioned ? '' : '/v1'}${DIALECT_PATHS[dialect]}`;
 }
 
 async function conclude(end: RelayEnd, relay: AnswerRelay, call: Call): Promise<ModelEnding | Unanswered> {
@@ -113,13 +115,6 @@ function isCut(end: RelayEnd, metered: Metered | undefined): boolean {
   return !end.framed && metered?.finished === false && !metered.failed;
 }
 
-const DIALECT_PATHS: Readonly<Record<Dialect, string>> = {
-  openai: '/chat/completions',
-  responses: '/responses',
-  embeddings: '/embeddings',
-  anthropic: '/messages',
-  gemini: '/models',
-};
 /** The design's figure for a whole call that is no stream. */
 const WHOLE_LIMIT_MS = 600_000;
 const STREAM_ENDS = {

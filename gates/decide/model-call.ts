@@ -2,6 +2,7 @@
 import { Allow, Deny } from '../../core-lite/decision.ts';
 import { matchesBinding } from '../../core-lite/network/host-pattern.ts';
 import type { UpstreamUrl } from '../../core-lite/network/upstream-url.ts';
+import { findService } from '../../core-lite/providers/catalogue.ts';
 import type { Dialect } from '../../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../../core-lite/state/model.ts';
 import type { SessionFacts } from '../../core-lite/state/session.ts';
@@ -30,6 +31,8 @@ export function decideModelCall(facts: ModelCallFacts): CallDecision {
   if (!model) return new Deny('model_unknown');
   if (!model.dialects.includes(dialect)) return new Deny('dialect_unserved');
   if (model.baseUrl === null) return new Allow('built_in');
+  // Written by a newer program, or by hand: how it is called is not known here.
+  if (!findService(model.provider, dialect)) return new Deny('dialect_unserved');
   if (!url) return new Deny('url_refused');
   if (model.credentialId !== null) {
     if (!credential || !MODEL_KINDS.has(credential.kind)) return new Deny('credential_missing');

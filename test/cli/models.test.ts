@@ -29,16 +29,51 @@ describe('model', () => {
     const put = await type('model', 'put', 'a/b', ...url, '--dialect', 'openai', '--credential', 'team/key');
     expect([put.status, put.out]).toEqual([0, ['model a/b is at https://api.test/v1']]);
     const list = await type('model', 'list');
+    const all = 'openai responses embeddings anthropic gemini';
     expect(list.out.map((line) => line.split(/ {2,}/))).toEqual([
-      ['NAME', 'DIALECTS', 'URL', 'UPSTREAM NAME', 'CREDENTIAL'],
-      ['fixture/echo', 'openai anthropic', 'built in', 'fixture/echo', '-'],
-      ['a/b', 'openai', 'https://api.test/v1', 'a/b', 'team/key'],
+      ['NAME', 'PROVIDER', 'DIALECTS', 'URL', 'UPSTREAM NAME', 'CREDENTIAL', 'FALLBACKS'],
+      ...['echo', 'tools', 'slow'].map((name) => {
+        const model = `fixture/${name}`;
+        return [model, 'fixture', all, 'built in', model, '-', '-'];
+      }),
+      ['a/b', 'custom', 'openai', 'https://api.test/v1', 'a/b', 'team/key', '-'],
     ]);
     expect((await type('model', 'rm', 'a/b')).out).toEqual(['model a/b is deleted']);
   });
 
+  it('puts one of a provider, with fallbacks', async () => {
+    const key = ['--credential', 'team/key'];
+    await type('model', 'put', 'spare', '--provider', 'groq', ...key);
+    const more = ['--upstream-name', 'gpt-5', '--max-tokens', '4096', '--fallback', 'spare'];
+    const put = await type('model', 'put', 'main', '--provider', 'openai', ...key, ...more);
+    expect([put.out, put.err]).toEqual([
+      ['model main is at https://api.openai.com'],
+      ['warning: its calls will be refused: the hosts of team/key do not name api.openai.com'],
+    ]);
+    const [main] = JSON.parse((await type('model', 'list', '--json')).out.join('\n')).filter(
+      (model: { name: string }) => model.name === 'main',
+    );
+    expect(main).toMatchObject({
+      provider: 'openai',
+      dialects: ['openai', 'responses'],
+      upstreamName: 'gpt-5',
+      credential: 'team/key',
+      defaultMaxTokens: 4096,
+      fallbacks: ['spare'],
+    });
+  });
+
   it('says what is missing or wrong', async () => {
     expect((await type('model', 'put', 'x')).err.join()).toContain('needs --url');
+    expect((await type('model', 'put', 'x', '--provider', 'azure')).err.join()).toContain('needs --url');
+    const url = ['--url', 'https://api.test'];
+    expect((await type('model', 'put', 'x', ...url)).err.join()).toContain('needs --dialect');
+    const none = await type('model', 'put', 'x', '--provider', 'opnai');
+    expect(none.err.join()).toContain('did you mean openai?');
+    const few = await type('model', 'put', 'x', '--provider', 'openai', '--max-tokens', '1.5');
+    expect(few.err.join()).toContain('--max-tokens is a whole number');
+    const unspoken = await type('model', 'put', 'x', '--provider', 'openai', '--dialect', 'gemini');
+    expect(unspoken.err.join()).toContain('does not speak gemini');
     const wrong = await type('model', 'put', 'x', '--url', 'https://10.0.0.1', '--dialect', 'openai');
     expect([wrong.status, wrong.err.join()]).toEqual([1, expect.stringContaining('IP address')]);
   });

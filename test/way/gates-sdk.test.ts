@@ -67,7 +67,7 @@ describe.skipIf(!OpenAI)('openai', () => {
   it('lists the models', async () => {
     const names: string[] = [];
     for await (const model of client().models.list()) names.push(model.id);
-    expect(names).toEqual(['fixture/echo', 'scripted']);
+    expect(names).toEqual(['fixture/echo', 'fixture/tools', 'fixture/slow', 'scripted']);
   });
 
   it('sends a call of a run that is over once', async () => {
@@ -106,7 +106,7 @@ describe.skipIf(!Anthropic)('@anthropic-ai/sdk', () => {
   it('lists the models', async () => {
     const names: string[] = [];
     for await (const model of client().models.list()) names.push(model.id);
-    expect(names).toEqual(['fixture/echo', 'scripted']);
+    expect(names).toEqual(['fixture/echo', 'fixture/tools', 'fixture/slow', 'scripted']);
   });
 
   it('sends a call of a run that is over once', async () => {

@@ -45,6 +45,8 @@ describe('models', () => {
     const list = await send('GET', '/v1/models');
     expect(list.rows.map((row) => [row['name'], row['builtIn'], row['upstreamName']])).toEqual([
       ['fixture/echo', true, 'fixture/echo'],
+      ['fixture/tools', true, 'fixture/tools'],
+      ['fixture/slow', true, 'fixture/slow'],
       ['openai/gpt', false, 'gpt'],
     ]);
     expect((await send('DELETE', '/v1/models/openai%2Fgpt')).status).toBe(204);
@@ -56,13 +58,30 @@ describe('models', () => {
   });
 
   const REFUSED: readonly (readonly [name: string, path: string, body: object, status: number])[] = [
-    ['the built-in one', 'fixture%2Fecho', MODEL, 409],
+    ['a built-in one', 'fixture%2Fecho', MODEL, 409],
+    ['a name kept for built-in ones', 'fixture%2Fmine', MODEL, 409],
+    ['a name that would be a step in a path', 'a%2F..%2Fb', MODEL, 400],
+    ['the same as the provider’s name', 'm', { ...MODEL, upstreamName: 'a/../b' }, 400],
     ['a name with a space', 'a%20b', MODEL, 400],
     ['an address', 'm', { ...MODEL, baseUrl: 'https://10.0.0.1/' }, 400],
     ['a query', 'm', { ...MODEL, baseUrl: 'https://api.test/?key=x' }, 400],
     ['a user', 'm', { ...MODEL, baseUrl: 'https://me@api.test/' }, 400],
     ['no dialect', 'm', { ...MODEL, dialects: [] }, 400],
-    ['an unknown dialect', 'm', { ...MODEL, dialects: ['gemini'] }, 400],
+    ['an unknown dialect', 'm', { ...MODEL, dialects: ['cobol'] }, 400],
+    ['an unknown provider', 'm', { provider: 'opnai' }, 400],
+    [
+      'a dialect that its provider does not speak',
+      'm',
+      { provider: 'mistral', dialects: ['anthropic'] },
+      400,
+    ],
+    ['a custom server without dialects', 'm', { baseUrl: 'https://api.test' }, 400],
+    ['a custom server without a URL', 'm', { dialects: ['openai'] }, 400],
+    ['Azure without a URL', 'm', { provider: 'azure' }, 400],
+    ['itself as fallback', 'm', { ...MODEL, fallbacks: ['m'] }, 400],
+    ['a fallback that is not there', 'm', { ...MODEL, fallbacks: ['nobody'] }, 400],
+    ['a built-in fallback', 'm', { ...MODEL, fallbacks: ['fixture/echo'] }, 400],
+    ['no tokens', 'm', { ...MODEL, defaultMaxTokens: 0 }, 400],
     ['a credential that is not there', 'm', { ...MODEL, credential: 'team/none' }, 404],
     ['a credential of another kind', 'm', { ...MODEL, credential: 'team/variable' }, 400],
     ['a misspelt field', 'm', { ...MODEL, upstream: 'x' }, 400],
@@ -71,6 +90,52 @@ describe('models', () => {
     it(`are refused: ${name}`, async () =>
       expect((await send('PUT', `/v1/models/${path}`, body)).status).toBe(status));
   }
+
+  it('take what their provider gives: URL and dialects', async () => {
+    const { body } = await send('PUT', '/v1/models/of-openai', {
+      provider: 'openai',
+      defaultMaxTokens: 4096,
+    });
+    expect(body).toMatchObject({
+      provider: 'openai',
+      baseUrl: 'https://api.openai.com',
+      dialects: ['openai', 'responses'],
+      defaultMaxTokens: 4096,
+      fallbacks: [],
+      warnings: ['it has no credential, and OpenAI asks for one'],
+    });
+  });
+
+  it('may have the version of an API in their URL', async () => {
+    const baseUrl = 'https://r.openai.azure.com/openai/deployments/d?api-version=2024-10-21';
+    const put = await send('PUT', '/v1/models/of-azure', {
+      provider: 'azure',
+      baseUrl,
+      dialects: ['openai'],
+    });
+    expect(put.body).toMatchObject({ baseUrl, dialects: ['openai'] });
+  });
+
+  it('fall back on others, which may fall back on them', async () => {
+    await send('PUT', '/v1/models/first', MODEL);
+    await send('PUT', '/v1/models/second', { ...MODEL, fallbacks: ['first'] });
+    const put = await send('PUT', '/v1/models/first', { ...MODEL, fallbacks: ['second'] });
+    expect(put.body).toMatchObject({ fallbacks: ['second'], warnings: [] });
+    expect((await send('PUT', '/v1/models/third', { ...MODEL, fallbacks: ['first', 'first'] })).status).toBe(
+      400,
+    );
+  });
+
+  it('are warned of what will keep calls from them', async () => {
+    const elsewhere = { ...MODEL, baseUrl: 'https://other.test:8443', dialects: ['anthropic'] };
+    const { body } = await send('PUT', '/v1/models/warned', { ...elsewhere, fallbacks: ['second'] });
+    expect(body).toMatchObject({
+      warnings: [
+        'its calls will be refused: the hosts of team/key do not name other.test:8443',
+        'second is never fallen back on: it serves none of the dialects anthropic',
+      ],
+    });
+  });
 
   it('keep their credential', async () => {
     await send('PUT', '/v1/models/m', MODEL);

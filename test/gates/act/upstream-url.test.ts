@@ -1,7 +1,9 @@
 /** Where an HTTP tool and a provider may be: one spelling, never an address. */
 import { describe, expect, it } from 'vitest';
 import { parseUpstreamUrl } from '../../../core-lite/network/upstream-url.ts';
-import { providerPath } from '../../../gates/act/model-call.ts';
+import { findService } from '../../../core-lite/providers/catalogue.ts';
+import type { Service } from '../../../core-lite/providers/provider.ts';
+import { providerPath } from '../../../gates/act/provider-path.ts';
 
 const GOOD = [
   ['https://api.openai.com/v1', 'api.openai.com', 443, '/v1', '/v1/chat/completions'],
@@ -33,13 +35,15 @@ const BAD = [
   'https://ünicode.test/',
 ];
 
+const CHAT = findService('custom', 'openai') as Service;
+
 describe('the URL of an upstream', () => {
   for (const [text, host, port, path, call] of GOOD) {
     it(`is taken: ${text}`, () => {
       const url = parseUpstreamUrl(text);
       if (typeof url === 'string') throw new Error(url);
       expect([url.target.host, url.target.port, url.path]).toEqual([host, port, path]);
-      expect(providerPath(url, 'openai')).toBe(call);
+      expect(providerPath(url, CHAT, { model: 'm', operation: '', query: '' })).toBe(call);
     });
   }
   for (const text of BAD)
