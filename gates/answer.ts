@@ -15,20 +15,44 @@ export interface Answer {
   readonly body: string;
 }
 
-/** @param userAgent Codex knows no `x-should-retry` and sends everything but a 400 again, up to thirty times */
-export function formatRefusal(surface: Surface, reason: RefusalReason, userAgent = ''): Answer {
+/** What a refusal can say beside its reason. */
+export interface RefusalDetail {
+  /** One line without a full stop, safe to show: which, how much, until when. */
+  readonly text: string;
+  /** After how many seconds the same call may fare better. */
+  readonly retryAfterSeconds?: number;
+}
+
+export interface RefusalOptions {
+  readonly userAgent?: string | undefined;
+  readonly detail?: RefusalDetail | undefined;
+}
+
+export function formatRefusal(
+  surface: Surface,
+  reason: RefusalReason,
+  { userAgent = '', detail }: RefusalOptions = {},
+): Answer {
   const { status, text, remedy, again } = REFUSALS[reason];
-  const shown = CODEX.test(userAgent) && FINAL_FOR_CODEX.has(status) ? 400 : status;
+  const shown = again ? status : finalStatus(reason, status, userAgent);
+  const seconds = detail?.retryAfterSeconds;
   return {
     status: shown,
     headers: {
       'content-type': 'application/json',
       'sallyport-reason': reason,
       ...(again ? {} : { 'x-should-retry': 'false' }),
-      ...(status === 401 ? { 'www-authenticate': CHALLENGE } : {}),
+      ...(seconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }),
+      ...(shown === 401 ? { 'www-authenticate': CHALLENGE } : {}),
     },
-    body: formatError(surface, reason, shown, `${text}; ${remedy}`),
+    body: formatError(surface, reason, shown, `${text}${detail ? `: ${detail.text}` : ''}; ${remedy}`),
   };
+}
+
+/** The status of a refusal that no re-send can mend, for clients that know no `x-should-retry`. */
+function finalStatus(reason: RefusalReason, status: number, userAgent: string): number {
+  const deaf = DEAF_CLIENTS.find(({ agent }) => agent.test(userAgent));
+  return deaf?.resends(status, reason) ? 400 : status;
 }
 
 /** The error event that ends a stream which was answered in part: a clean end would look like a whole answer. */
@@ -99,8 +123,16 @@ const GEMINI_STATUSES: Readonly<Record<number, string>> = {
   503: 'UNAVAILABLE',
   504: 'DEADLINE_EXCEEDED',
 };
-const CODEX = /\bcodex/i;
-/** Not 401: a client with a token command fetches a new one on it. */
-const FINAL_FOR_CODEX: ReadonlySet<number> = new Set([403, 404, 409]);
+
+interface DeafClient {
+  readonly agent: RegExp;
+  readonly resends: (status: number, reason: RefusalReason) => boolean;
+}
+
+const DEAF_CLIENTS: readonly DeafClient[] = [
+  // Sends everything but a 400 again, up to thirty times. On an expired token it asks its token command for a new one.
+  { agent: /\bcodex/i, resends: (_status, reason) => reason !== 'token_expired' },
+  { agent: /\bai-sdk\//, resends: (status) => status === 409 || status === 429 || status >= 500 },
+];
 /** RFC 6750 section 3. */
 const CHALLENGE = 'Bearer realm="sallyport-gates"';

@@ -130,7 +130,7 @@ function formOutcome(served: ToolAnswer): object {
 
 function refuse(gate: Gate, arrival: HttpArrival, response: ServerResponse, reason: RefusalReason): void {
   gate.record.refusal(reason, arrival.source);
-  send(response, formatRefusal('own', reason, arrival.userAgent));
+  send(response, formatRefusal('own', reason, arrival));
 }
 
 function sendJson(response: ServerResponse, status: number, body: string): void {

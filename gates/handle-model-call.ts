@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { Allow } from '../core-lite/decision.ts';
 import { parseUpstreamUrl, type UpstreamUrl } from '../core-lite/network/upstream-url.ts';
 import { findService } from '../core-lite/providers/catalogue.ts';
-import { type Dialect, FAMILIES } from '../core-lite/state/dialect.ts';
+import { FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
 import type { GateCredential } from '../core-lite/vault/gate-credentials.ts';
@@ -16,6 +16,7 @@ import { callModel, type Unanswered } from './act/model-call.ts';
 import { formatRefusal, send } from './answer.ts';
 import type { Call, RunToken } from './calls.ts';
 import { decideModelCall } from './decide/model-call.ts';
+import type { Operation } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { readBody } from './read/body.ts';
 import { type ModelBody, readModelBody, renameModel } from './read/model-call.ts';
@@ -25,7 +26,9 @@ import { startCall } from './start.ts';
 
 /** A model call that was read off its connection and authenticated. */
 export interface ModelArrival {
-  readonly dialect: Dialect;
+  readonly operation: Operation;
+  /** The model that the path names; `null` where the body does. */
+  readonly pathModel: string | null;
   readonly token: RunToken;
   /** The token as it came. */
   readonly tokenText: string;
@@ -33,6 +36,7 @@ export interface ModelArrival {
   readonly headers: RawHeaders;
   readonly userAgent: string;
   readonly encoding: string;
+  /** As it may go on; begins with its `?`, empty where there is none. */
   readonly query: string;
   readonly body: Buffer;
   readonly maxBytes: number;
@@ -71,7 +75,7 @@ async function serve(
   if (decideRunStaleness(call.token.claims, session)) return 'run_stale';
   const plain = await readBody(arrival.body, arrival.encoding, arrival.maxBytes);
   if (typeof plain === 'string') return plain;
-  const read = readModelBody(plain);
+  const read = readModelBody(plain, arrival.operation, arrival.pathModel);
   if (typeof read === 'string') return read;
   const facts = await loadFacts(gate, read.model).catch((error: unknown) => gate.record.failure(error));
   if (!facts) return 'facts_unavailable';
@@ -96,7 +100,8 @@ async function decideAndAct(
   response: ServerResponse,
 ): Promise<ModelEnding | Unanswered> {
   const { arrival, call, session, plain, read, facts } = way;
-  const { dialect, headers, tokenText, query, body, encoding } = arrival;
+  const { operation, headers, tokenText, query, body, encoding } = arrival;
+  const { dialect } = operation;
   const { model, url, credential } = facts;
   const decision = decideModelCall({ name: read.model, dialect, session, model, url, credential });
   if (!(decision instanceof Allow)) return { refusal: decision.reason };
@@ -111,7 +116,7 @@ async function decideAndAct(
   const same = renamed === plain;
   const { streamIdleMs } = gate;
   const { upstreamName } = model;
-  const target = { dialect, url, service, upstreamName, credential, operation: '', query };
+  const target = { dialect, url, service, upstreamName, credential, operation: operation.suffix, query };
   const request = { ...target, headers, token: tokenText, streamIdleMs };
   return callModel(
     decision,
@@ -136,7 +141,11 @@ async function loadFacts(gate: Gate, name: string): Promise<ModelWay> {
   return { model, url: typeof url === 'string' ? null : url, credential };
 }
 
-function nameCall({ dialect }: ModelArrival, read: ModelBody, model: ModelFacts | null): ModelCallNames {
+function nameCall(
+  { operation: { dialect } }: ModelArrival,
+  read: ModelBody,
+  model: ModelFacts | null,
+): ModelCallNames {
   // A name that nobody declared is the caller's text: it is kept short.
   const name = read.model.slice(0, MAX_NAME_CHARS);
   const { upstreamName = name, provider = null } = model ?? {};
@@ -149,11 +158,11 @@ function refused(arrival: ModelArrival, response: ServerResponse, { refusal }: U
 }
 
 function refuse(
-  { dialect, userAgent }: ModelArrival,
+  { operation, userAgent }: ModelArrival,
   response: ServerResponse,
   reason: RefusalReason,
 ): number {
-  const answer = formatRefusal(FAMILIES[dialect], reason, userAgent);
+  const answer = formatRefusal(FAMILIES[operation.dialect], reason, { userAgent });
   send(response, answer);
   return answer.status;
 }

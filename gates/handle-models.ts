@@ -1,54 +1,56 @@
-/** `GET /v1/models`: what the run's session may call, in one answer that the clients of both dialects read. */
+/** `GET …/models` and `GET …/models/{name}`: what the run's session may call, in the shape that its client reads. */
 import type { ServerResponse } from 'node:http';
+import type { Family } from '../core-lite/state/dialect.ts';
+import type { ModelFacts } from '../core-lite/state/model.ts';
 import { decideRunStaleness } from '../core-lite/state/session.ts';
-import { formatRefusal, type Surface, send } from './answer.ts';
+import { formatRefusal, send } from './answer.ts';
 import type { RunToken } from './calls.ts';
+import { formatModel, formatModelList } from './dialects/model-list.ts';
 import type { Gate } from './gate.ts';
 import type { RefusalReason } from './reasons.ts';
 
-export async function handleModels(
-  gate: Gate,
-  { token, surface, userAgent, source }: ModelsArrival,
-  response: ServerResponse,
-): Promise<void> {
-  const listed = await list(gate, token).catch((): RefusalReason => 'facts_unavailable');
-  if (typeof listed === 'string') {
-    gate.record.refusal(listed, source);
-    send(response, formatRefusal(surface, listed, userAgent));
-    return;
-  }
-  const body = JSON.stringify({
-    object: 'list',
-    data: listed,
-    has_more: false,
-    first_id: listed[0]?.id ?? null,
-    last_id: listed.at(-1)?.id ?? null,
-  });
-  send(response, { status: 200, headers: { 'content-type': 'application/json' }, body });
-}
-
 export interface ModelsArrival {
   readonly token: RunToken;
-  readonly surface: Surface;
+  readonly family: Family;
+  readonly query: URLSearchParams;
+  /** The one that is asked for; `null` for all of them. */
+  readonly name: string | null;
   readonly userAgent: string;
   readonly source: string;
 }
 
-async function list(gate: Gate, token: RunToken) {
+export async function handleModels(
+  gate: Gate,
+  arrival: ModelsArrival,
+  response: ServerResponse,
+): Promise<void> {
+  const { token, source, family } = arrival;
+  const callable = await list(gate, token).catch((): RefusalReason => 'facts_unavailable');
+  const answer = typeof callable === 'string' ? callable : format(arrival, callable);
+  if (typeof answer === 'string') {
+    gate.record.refusal(answer, source);
+    send(response, formatRefusal(family, answer, arrival));
+    return;
+  }
+  const body = JSON.stringify(answer);
+  send(response, { status: 200, headers: { 'content-type': 'application/json' }, body });
+}
+
+/** A model that the session may not call is as unknown as one that is not there. */
+function format(
+  { family, query, name }: ModelsArrival,
+  models: readonly ModelFacts[],
+): object | RefusalReason {
+  if (name === null) return formatModelList(family, models, query);
+  const found = models.find((model) => model.name === name);
+  return found ? formatModel(family, found) : 'model_unknown';
+}
+
+async function list(gate: Gate, token: RunToken): Promise<readonly ModelFacts[] | RefusalReason> {
   const session = await gate.facts.session(token.claims.sub);
   if (!session) return 'token_untrusted';
   if (decideRunStaleness(token.claims, session)) return 'run_stale';
   const { models } = session.manifest;
   const all = await gate.facts.models();
-  return all
-    .filter(({ name }) => models === null || models.includes(name))
-    .map(({ name, createdAt }) => ({
-      id: name,
-      object: 'model',
-      created: Math.floor(createdAt.getTime() / 1000),
-      owned_by: 'sallyport',
-      type: 'model',
-      display_name: name,
-      created_at: createdAt.toISOString(),
-    }));
+  return all.filter(({ name }) => models === null || models.includes(name));
 }

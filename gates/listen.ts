@@ -12,11 +12,13 @@ import {
   fastify,
 } from 'fastify';
 import type { ListenAddress } from '../core-lite/setting-kinds.ts';
+import type { Family } from '../core-lite/state/dialect.ts';
 import { headerValue } from './act/headers.ts';
 import { formatRefusal, type Surface } from './answer.ts';
 import { readToken } from './authenticate.ts';
 import type { RunToken } from './calls.ts';
 import type { Gate } from './gate.ts';
+import { queryKeys } from './read/query.ts';
 import { judgeRequest } from './read/request.ts';
 import type { RefusalReason } from './reasons.ts';
 
@@ -81,7 +83,7 @@ export async function authenticate(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const found = readToken(request.raw.rawHeaders);
+  const found = readToken(request.raw.rawHeaders, queryOf(request));
   if (typeof found === 'string') return refuse(gate, request, reply, found);
   const keys = await gate.facts.keys().catch(() => null);
   if (!keys) return refuse(gate, request, reply, 'facts_unavailable');
@@ -92,10 +94,23 @@ export async function authenticate(
 }
 
 /** The shape in which this request is answered. */
-export function surfaceOf(request: FastifyRequest): Surface {
-  const { surface } = request.routeOptions.config;
-  if (surface) return surface;
-  return headerValue(request.raw.rawHeaders, 'anthropic-version') ? 'anthropic' : 'own';
+function surfaceOf(request: FastifyRequest): Surface {
+  return request.routeOptions.config.surface ?? familyOf(request) ?? 'own';
+}
+
+/** Whose client asks, where the route does not tell; `null` where nothing does. */
+export function familyOf(request: FastifyRequest): Family | null {
+  const { rawHeaders } = request.raw;
+  if (GEMINI_PATH.test(request.url)) return 'gemini';
+  if (headerValue(rawHeaders, 'anthropic-version')) return 'anthropic';
+  const keyed = headerValue(rawHeaders, 'x-goog-api-key') !== '' || queryKeys(queryOf(request)).length > 0;
+  return keyed ? 'gemini' : null;
+}
+
+/** With its `?`; empty where there is none. */
+export function queryOf({ url }: FastifyRequest): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? '' : url.slice(mark);
 }
 
 export function addressHosts({ host }: ListenAddress): string[] {
@@ -110,7 +125,9 @@ export function refuse(
   reason: RefusalReason,
 ): FastifyReply {
   gate.record.refusal(reason, request.ip);
-  const { status, headers, body } = formatRefusal(surfaceOf(request), reason, request.headers['user-agent']);
+  const { status, headers, body } = formatRefusal(surfaceOf(request), reason, {
+    userAgent: request.headers['user-agent'],
+  });
   // What is still to come of a body that nobody reads must not be taken for the next request.
   if (!request.raw.complete) reply.header('connection', 'close');
   return reply.code(status).headers(headers).send(body);
@@ -146,6 +163,7 @@ const BROKEN_STATUS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
+const GEMINI_PATH = /^\/v1(?:alpha|beta)\//;
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 const TOOL_BODY_BYTES = 1024 * 1024;

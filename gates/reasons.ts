@@ -31,7 +31,7 @@ export const REFUSALS = {
   request_malformed: final(
     400,
     'the request is not well-formed',
-    'send one Host, one credential and a path, not a URL',
+    'send one Host, one credential and a well-formed path, not a URL',
   ),
   body_malformed: final(
     400,
@@ -47,12 +47,12 @@ export const REFUSALS = {
   token_missing: final(
     401,
     'no run token was sent',
-    'send the run token as `Authorization: Bearer …` or `x-api-key`',
+    'send the run token where your client puts its key: `Authorization: Bearer …`, `x-api-key`, `x-goog-api-key` or `?key=`',
   ),
   token_malformed: final(
     401,
     'what was sent is not a run token',
-    'send the run token as `Authorization: Bearer …` or `x-api-key`, unchanged',
+    'send the run token unchanged, where your client puts its key',
   ),
   token_untrusted: final(
     401,
@@ -99,7 +99,7 @@ export const REFUSALS = {
   route_unknown: final(
     404,
     'there is no such route',
-    'POST /v1/chat/completions, POST /v1/messages, GET /v1/models, POST /v1/http-calls/{tool}',
+    'POST /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/messages, /v1beta/models/{model}:generateContent, /v1/http-calls/{tool}; GET /v1/models',
   ),
   run_stale: final(
     409,

@@ -1,12 +1,14 @@
 /** Which paths the gates serve. Two base URLs fit both families of clients, so each model route is there with and without `/v1`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Dialect, FAMILIES } from '../core-lite/state/dialect.ts';
+import { FAMILIES } from '../core-lite/state/dialect.ts';
 import { headerValue } from './act/headers.ts';
+import { BODY_PATHS, decodePath, type Operation, parseModelPath } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
 import { handleModels } from './handle-models.ts';
-import { authenticate, refuse, surfaceOf } from './listen.ts';
+import { authenticate, familyOf, queryOf, refuse } from './listen.ts';
+import { providerQuery } from './read/query.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
 
 export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): void {
@@ -14,44 +16,76 @@ export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas
   app.route({ method: ['GET', 'HEAD'], url: '/', handler: async () => 'sallyport gates\n' });
   void app.register(async (calls) => {
     calls.addHook('onRequest', (request, reply) => authenticate(gate, request, reply));
-    for (const [path, dialect] of MODEL_ROUTES) addModelRoute(calls, gate, path, dialect);
-    for (const path of ['/v1/models', '/models']) {
-      calls.get(path, async (request, reply) => {
-        reply.hijack();
-        await handleModels(
-          gate,
-          { token: request.caller.token, surface: surfaceOf(request), ...origin(request) },
-          reply.raw,
-        );
-      });
+    for (const [path, operation] of Object.entries(BODY_PATHS)) addBodyRoute(calls, gate, path, operation);
+    for (const version of MODEL_VERSIONS) {
+      addModelPathRoute(calls, gate, `${version}/models/`);
+      addModelsRoutes(calls, gate, `${version}/models`);
     }
     addToolRoute(calls, gate, schemas);
   });
 }
 
-function addModelRoute(app: FastifyInstance, gate: Gate, path: string, dialect: Dialect): void {
-  app.post(
-    path,
-    { bodyLimit: MODEL_BODY_BYTES, config: { surface: FAMILIES[dialect] } },
-    async (request, reply) => {
-      const { token, text: tokenText } = request.caller;
-      const headers = request.raw.rawHeaders;
-      const query = /\?.*$/s.exec(request.url)?.[0] ?? '';
-      const encoding = headerValue(headers, 'content-encoding');
-      const arrival = {
-        dialect,
-        token,
-        tokenText,
-        headers,
-        query,
-        encoding,
-        body: bodyOf(request),
-        ...origin(request),
-      };
-      reply.hijack();
-      await handleModelCall(gate, { ...arrival, maxBytes: MODEL_BODY_BYTES }, reply.raw);
-    },
-  );
+/** A route whose body names the model. */
+function addBodyRoute(app: FastifyInstance, gate: Gate, path: string, operation: Operation): void {
+  const options = { bodyLimit: MODEL_BODY_BYTES, config: { surface: FAMILIES[operation.dialect] } };
+  for (const version of ['/v1', '']) {
+    app.post(version + path, options, (request, reply) => hand(gate, request, reply, operation, null));
+  }
+}
+
+/** Routes whose path names the model and what is asked of it. */
+function addModelPathRoute(app: FastifyInstance, gate: Gate, prefix: string): void {
+  const options = { bodyLimit: MODEL_BODY_BYTES, config: { surface: 'gemini' } } as const;
+  app.post(`${prefix}*`, options, async (request, reply) => {
+    const asked = parseModelPath(behind(request, prefix));
+    if (typeof asked === 'string') return refuse(gate, request, reply, asked);
+    await hand(gate, request, reply, asked.operation, asked.model);
+  });
+}
+
+function addModelsRoutes(app: FastifyInstance, gate: Gate, path: string): void {
+  const list = async (request: FastifyRequest, reply: FastifyReply, name: string | null): Promise<void> => {
+    const { token } = request.caller;
+    const family = familyOf(request) ?? 'openai';
+    const query = new URLSearchParams(queryOf(request));
+    reply.hijack();
+    await handleModels(gate, { token, family, query, name, ...origin(request) }, reply.raw);
+  };
+  app.get(path, (request, reply) => list(request, reply, null));
+  app.get(`${path}/*`, (request, reply) => {
+    const name = decodePath(behind(request, `${path}/`));
+    return name === null ? refuse(gate, request, reply, 'request_malformed') : list(request, reply, name);
+  });
+}
+
+async function hand(
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  pathModel: string | null,
+): Promise<void> {
+  const { token, text: tokenText } = request.caller;
+  const headers = request.raw.rawHeaders;
+  const arrival = {
+    operation,
+    pathModel,
+    token,
+    tokenText,
+    headers,
+    query: providerQuery(queryOf(request), tokenText),
+    encoding: headerValue(headers, 'content-encoding'),
+    body: bodyOf(request),
+    maxBytes: MODEL_BODY_BYTES,
+    ...origin(request),
+  };
+  reply.hijack();
+  await handleModelCall(gate, arrival, reply.raw);
+}
+
+/** What stands behind the beginning of the path, as it came. */
+function behind(request: FastifyRequest, prefix: string): string {
+  return request.url.slice(prefix.length, request.url.length - queryOf(request).length);
 }
 
 function addToolRoute(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): void {
@@ -82,11 +116,7 @@ function origin(request: FastifyRequest): { source: string; userAgent: string } 
   return { source: request.ip, userAgent: request.headers['user-agent'] ?? '' };
 }
 
-const MODEL_ROUTES: readonly (readonly [path: string, dialect: Dialect])[] = [
-  ['/v1/chat/completions', 'openai'],
-  ['/chat/completions', 'openai'],
-  ['/v1/messages', 'anthropic'],
-  ['/messages', 'anthropic'],
-];
+/** The versions under which clients ask for models by their path. */
+const MODEL_VERSIONS = ['/v1', '/v1beta', '/v1alpha', ''];
 const MODEL_BODY_BYTES = 32 * 1024 * 1024;
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/;

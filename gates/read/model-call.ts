@@ -3,17 +3,25 @@
  * where they stand. Nothing is parsed that is not needed and nothing is written anew: a body goes on byte for byte. A
  * body that two readers could read in two ways is refused, since the other reader would be the provider.
  */
+import type { Operation } from '../dialects/operations.ts';
 import type { RefusalReason } from '../reasons.ts';
 
 export interface ModelBody {
   readonly model: string;
   readonly streamed: boolean;
-  /** The bytes of the model's name with its quotes: from, up to. */
-  readonly modelSpan: readonly [number, number];
+  /** The bytes of the model's name with its quotes: from, up to. `null` where the path names it. */
+  readonly modelSpan: readonly [number, number] | null;
 }
 
-/** @param body plain JSON in UTF-8 */
-export function readModelBody(body: Buffer): ModelBody | RefusalReason {
+/**
+ * @param body plain JSON in UTF-8
+ * @param pathModel the model that the path names, where it does
+ */
+export function readModelBody(
+  body: Buffer,
+  operation: Operation,
+  pathModel: string | null,
+): ModelBody | RefusalReason {
   const fields = new Map<string, readonly [number, number]>();
   const failed = new Scanner(body).scan((name, from, to) => {
     const folded = name.toLowerCase();
@@ -24,17 +32,18 @@ export function readModelBody(body: Buffer): ModelBody | RefusalReason {
     return true;
   });
   if (failed) return 'body_malformed';
+  const stream = fields.get('stream');
+  const asked = stream !== undefined && body.toString('latin1', ...stream) === 'true';
+  const streamed = operation.streamed === 'body' ? asked : operation.streamed;
+  if (pathModel !== null) return { model: pathModel, streamed, modelSpan: null };
   const span = fields.get('model');
   const model = span && parseText(body.subarray(...span));
-  if (!span || !model) return 'model_missing';
-  const stream = fields.get('stream');
-  const streamed = stream !== undefined && body.toString('latin1', ...stream) === 'true';
-  return { model, streamed, modelSpan: span };
+  return span && model ? { model, streamed, modelSpan: span } : 'model_missing';
 }
 
 /** The body with another model's name in it; the very same bytes where the name is the same. */
 export function renameModel(body: Buffer, read: ModelBody, name: string): Buffer {
-  if (name === read.model) return body;
+  if (name === read.model || read.modelSpan === null) return body;
   const [from, to] = read.modelSpan;
   return Buffer.concat([body.subarray(0, from), Buffer.from(JSON.stringify(name)), body.subarray(to)]);
 }

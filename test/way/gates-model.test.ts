@@ -85,7 +85,7 @@ describe('a call and its answer', () => {
       headers: {
         ...headers,
         'api-key': 'EVIL',
-        'x-goog-api-key': 'EVIL',
+        'x-goog-api-key': run.token,
         X_Api_Key: 'EVIL',
         'x.api.key': 'EVIL',
         'x-fwd': `Bearer ${run.token}`,

@@ -1,5 +1,6 @@
 /** What is read of a model call's body, and what is not: bytes in, two fields or a refusal out. */
 import { describe, expect, it } from 'vitest';
+import { OPERATIONS } from '../../../gates/dialects/operations.ts';
 import { readModelBody, renameModel } from '../../../gates/read/model-call.ts';
 
 const GOOD: readonly (readonly [body: string, model: string, streamed: boolean])[] = [
@@ -36,18 +37,18 @@ const BAD: readonly (readonly [body: string, reason: string])[] = [
 describe('the body of a model call', () => {
   for (const [body, model, streamed] of GOOD) {
     it(`is read: ${JSON.stringify(body)}`, () => {
-      expect(readModelBody(Buffer.from(body))).toMatchObject({ model, streamed });
+      expect(readModelBody(Buffer.from(body), OPERATIONS.chat, null)).toMatchObject({ model, streamed });
     });
   }
   for (const [body, reason] of BAD) {
     it(`is refused: ${JSON.stringify(body.slice(0, 60))}`, () => {
-      expect(readModelBody(Buffer.from(body))).toBe(reason);
+      expect(readModelBody(Buffer.from(body), OPERATIONS.chat, null)).toBe(reason);
     });
   }
 
   it('is the very same bytes under the same name, and changes nowhere else', () => {
     const body = Buffer.from('{"a":"漢", "model" : "x\\u002fy" ,"big":123456789012345678901}');
-    const read = readModelBody(body);
+    const read = readModelBody(body, OPERATIONS.chat, null);
     if (typeof read === 'string') throw new Error(read);
     expect(renameModel(body, read, 'x/y')).toBe(body);
     expect(renameModel(body, read, 'z"z').toString()).toBe(

@@ -1,0 +1,68 @@
+/**
+ * What can be asked in each dialect. Gemini names the model and what is asked in its path, the others name the model in
+ * the body and have a path for each. What stands behind a dialect's own path is the same at a provider as it is here.
+ */
+import type { Dialect } from '../../core-lite/state/dialect.ts';
+import type { RefusalReason } from '../reasons.ts';
+
+export interface Operation {
+  readonly dialect: Dialect;
+  /** What stands behind the dialect's own path. */
+  readonly suffix: string;
+  /** Whether the answer comes in pieces; some say it in the body. */
+  readonly streamed: boolean | 'body';
+  /** Only asks how many tokens a call would have: nothing is generated and nothing is owed. */
+  readonly counts: boolean;
+}
+
+export const OPERATIONS = {
+  chat: { dialect: 'openai', suffix: '', streamed: 'body', counts: false },
+  respond: { dialect: 'responses', suffix: '', streamed: 'body', counts: false },
+  embed: { dialect: 'embeddings', suffix: '', streamed: false, counts: false },
+  message: { dialect: 'anthropic', suffix: '', streamed: 'body', counts: false },
+  countMessage: { dialect: 'anthropic', suffix: '/count_tokens', streamed: false, counts: true },
+  generate: { dialect: 'gemini', suffix: ':generateContent', streamed: false, counts: false },
+  streamGenerate: { dialect: 'gemini', suffix: ':streamGenerateContent', streamed: true, counts: false },
+  countGenerate: { dialect: 'gemini', suffix: ':countTokens', streamed: false, counts: true },
+} as const satisfies Readonly<Record<string, Operation>>;
+
+/** The paths, behind their version, of what is asked with the model's name in the body. */
+export const BODY_PATHS: Readonly<Record<string, Operation>> = {
+  '/chat/completions': OPERATIONS.chat,
+  '/responses': OPERATIONS.respond,
+  '/embeddings': OPERATIONS.embed,
+  '/messages': OPERATIONS.message,
+  '/messages/count_tokens': OPERATIONS.countMessage,
+};
+
+/**
+ * What is asked of which model.
+ * @param rest what stands behind `/models/` in the path, as it came: `fixture/echo:generateContent`, or percent-encoded
+ */
+export function parseModelPath(
+  rest: string,
+): { readonly operation: Operation; readonly model: string } | RefusalReason {
+  const decoded = decodePath(rest);
+  if (decoded === null) return 'request_malformed';
+  // A name may have colons of its own.
+  const colon = decoded.lastIndexOf(':');
+  const method = decoded.slice(colon + 1);
+  const operation = colon < 0 || !Object.hasOwn(METHODS, method) ? undefined : METHODS[method];
+  if (!operation) return 'route_unknown';
+  return colon === 0 ? 'model_missing' : { operation, model: decoded.slice(0, colon) };
+}
+
+/** A path's text without its percent-encoding, or `null` where that is broken. */
+export function decodePath(path: string): string | null {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return null;
+  }
+}
+
+const METHODS: Readonly<Record<string, Operation>> = {
+  generateContent: OPERATIONS.generate,
+  streamGenerateContent: OPERATIONS.streamGenerate,
+  countTokens: OPERATIONS.countGenerate,
+};
