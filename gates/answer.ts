@@ -3,7 +3,7 @@
  * re-send cannot mend anything it says so, since SDKs send a 409 and every 5xx again by themselves.
  */
 import type { ServerResponse } from 'node:http';
-import { type Dialect, FAMILIES, type Family } from '../core-lite/state/dialect.ts';
+import type { Family } from '../core-lite/state/dialect.ts';
 import { REFUSALS, type RefusalReason } from './reasons.ts';
 
 /** In which shape a route answers: a model dialect's, or the product's own. */
@@ -55,13 +55,6 @@ function finalStatus(reason: RefusalReason, status: number, userAgent: string): 
   return deaf?.resends(status, reason) ? 400 : status;
 }
 
-/** The error event that ends a stream which was answered in part: a clean end would look like a whole answer. */
-export function formatErrorEvent(dialect: Dialect, reason: keyof typeof EVENT_TEXTS): string {
-  const family = FAMILIES[dialect];
-  const body = formatError(family, reason, 500, EVENT_TEXTS[reason]);
-  return family === 'anthropic' ? `event: error\ndata: ${body}\n\n` : `data: ${body}\n\n`;
-}
-
 /** Sends a whole answer on a response whose head is still to come. */
 export function send(response: ServerResponse, { status, headers, body }: Answer): void {
   if (response.destroyed || response.headersSent) return;
@@ -98,14 +91,6 @@ function openaiType(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
-const EVENT_TEXTS = {
-  provider_died: 'the provider broke off in the middle of its answer; ask again',
-  provider_timeout: 'the provider said nothing for too long; ask again',
-  run_stale: 'the run is over; stop',
-  token_untrusted: 'the key that signed the run token was revoked; get a fresh one',
-  facts_unavailable: 'the state of the run could not be read any more; ask again',
-  shutting_down: 'the gate is shutting down; ask again',
-} as const;
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'permission_error',

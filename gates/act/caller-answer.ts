@@ -1,0 +1,107 @@
+/**
+ * The caller's side of an answer that is relayed: its head, its bytes, comments while a stream of events is silent, and
+ * an end that nobody takes for another. A comment stands between two events, never in one, and never before the head.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Dialect } from '../../core-lite/state/dialect.ts';
+import { formatErrorEvent, isStreamError } from '../error-event.ts';
+import { type AnswerHead, isCoded } from './answer-head.ts';
+import { maskHeaders } from './mask.ts';
+
+export class CallerAnswer {
+  readonly #response: ServerResponse;
+  readonly #dialect: Dialect;
+  readonly #silenceMs: number;
+  #head: AnswerHead | null = null;
+  /** Events that may be added to. */
+  #open = false;
+  #lastBytes: Buffer = EMPTY;
+  #silence: NodeJS.Timeout | undefined;
+
+  /** @param silenceMs after which a comment goes out */
+  constructor(response: ServerResponse, dialect: Dialect, silenceMs = SILENCE_MS) {
+    this.#response = response;
+    this.#dialect = dialect;
+    this.#silenceMs = silenceMs;
+  }
+
+  /** `null` while nothing went out. */
+  get status(): number | null {
+    return this.#head?.status ?? null;
+  }
+
+  /** Whether more would wait in memory. */
+  get full(): boolean {
+    return this.#response.writableNeedDrain;
+  }
+
+  writeHead(head: AnswerHead, secrets: readonly Buffer[]): void {
+    this.#head = head;
+    // Only a stream without a length has room for a comment, or for one more event.
+    this.#open = head.events && !isCoded(head) && !head.hasLength;
+    const response = this.#response;
+    response.sendDate = false;
+    const [phrase = '', ...masked] = maskHeaders([head.statusText, ...head.headers], secrets);
+    response.writeHead(head.status, phrase, masked);
+    // A stream's head leaves at once; any other goes with its first bytes, in one write.
+    if (head.events) response.flushHeaders();
+    if (this.#open) this.#silence = setTimeout(this.#onSilence, this.#silenceMs);
+  }
+
+  write(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    if (this.#open) {
+      this.#lastBytes =
+        bytes.length >= 4 ? bytes.subarray(-4) : Buffer.concat([this.#lastBytes, bytes]).subarray(-4);
+      this.#silence?.refresh();
+    }
+    this.#response.write(bytes);
+  }
+
+  /** Nothing more is written but its end. */
+  rest(): void {
+    clearTimeout(this.#silence);
+    this.#silence = undefined;
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  /** An answer that went out in part ends so that no client takes it for whole. */
+  breakOff(reason: string | null): void {
+    this.rest();
+    if (this.#response.destroyed) return;
+    if (!this.#open || !isStreamError(reason)) {
+      // Node writes what it was given in this turn at the end of it.
+      setImmediate(() => this.#response.destroy());
+      return;
+    }
+    this.#response.end(this.#gap() + formatErrorEvent(this.#dialect, reason));
+  }
+
+  readonly #onSilence = (): void => {
+    if (!this.full && this.#betweenEvents()) this.#response.write(COMMENT);
+    this.#silence?.refresh();
+  };
+
+  /** A CR may be the half of what is yet to come, unless all lines of the stream end so. */
+  #betweenEvents(): boolean {
+    const last = this.#lastBytes.toString('latin1');
+    return last === '' || /\n\r?\n$|\r\r$/.test(last);
+  }
+
+  /** What stands between a broken event and the error event. In one with both, the later name counts. */
+  #gap(): string {
+    if (this.#betweenEvents()) return '';
+    if (this.#dialect !== 'anthropic') return '\n\n';
+    return this.#lastBytes.at(-1) === LF ? '' : '\n';
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+const LF = 0x0a;
+/** With an empty line of its own: some clients read from one empty line to the next. */
+const COMMENT = ': keep-alive\n\n';
+/** Shorter than what proxies and clients wait for. */
+const SILENCE_MS = 20_000;

@@ -1,0 +1,139 @@
+/**
+ * What a compressed answer passes: a copy is decoded as it comes, and its bytes go on as they came once what they decode
+ * to is settled, or in a pause. In compressed bytes nothing can be masked, so a secret in them breaks the answer off.
+ * What cannot be decoded within measure passes as plain bytes do.
+ */
+import type { Transform } from 'node:stream';
+import { type Coding, openDecoder } from './decoder.ts';
+import { SecretSearch } from './mask.ts';
+import { type Onward, type Passage, PlainPassage } from './passage.ts';
+import { Pause } from './pause.ts';
+
+export class CodedPassage implements Passage {
+  readonly #coding: Coding;
+  readonly #search: SecretSearch;
+  readonly #onward: Onward;
+  /** What takes over where the copy cannot be decoded. */
+  readonly #plain: PlainPassage;
+  readonly #pause = new Pause();
+  #decoder: Transform | null = null;
+  /** Came, but is not decoded. */
+  #unread: Buffer[] = [];
+  /** Is decoded, but its text is not settled. */
+  #read: { readonly bytes: Buffer; readonly decodedTo: number }[] = [];
+  #readBytes = 0;
+  #state: 'decoding' | 'plain' | 'over' = 'decoding';
+  #working: Promise<void> | null = null;
+
+  constructor(coding: Coding, secrets: readonly Buffer[], onward: Onward) {
+    this.#coding = coding;
+    this.#search = new SecretSearch(secrets);
+    this.#onward = onward;
+    this.#plain = new PlainPassage(secrets, false, onward);
+  }
+
+  get busy(): boolean {
+    return this.#working !== null;
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#state === 'plain') this.#plain.push(chunk);
+    if (this.#state !== 'decoding') return;
+    this.#unread.push(chunk);
+    this.#working ??= this.#work();
+  }
+
+  async end(): Promise<void> {
+    await this.#working;
+    this.#pause.stop();
+    if (this.#state === 'decoding') this.#letGoTo(this.#search.at);
+    if (this.#state === 'plain') this.#plain.end();
+    this.close();
+  }
+
+  close(): void {
+    this.#state = 'over';
+    this.#pause.stop();
+    this.#plain.close();
+    this.#decoder?.destroy();
+  }
+
+  async #work(): Promise<void> {
+    while (this.#state === 'decoding' && this.#unread.length > 0) {
+      const bytes = join(this.#unread);
+      this.#unread = [];
+      const decoded = await this.#decode(bytes);
+      if (this.#state !== 'decoding') break;
+      this.#read.push({ bytes, decodedTo: this.#search.at });
+      this.#readBytes += bytes.length;
+      if (this.#search.found) this.#breakOff();
+      else if (!decoded || this.#search.at > MAX_DECODED_BYTES) this.#turnPlain();
+      else this.#settle();
+    }
+    this.#working = null;
+    this.#onward.ready();
+  }
+
+  /** @returns whether it could be read */
+  #decode(bytes: Buffer): Promise<boolean> {
+    this.#decoder ??= this.#open(bytes);
+    const decoder = this.#decoder;
+    if (!decoder || decoder.destroyed || decoder.readableEnded) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const onClose = (): void => resolve(false);
+      decoder.once('close', onClose);
+      decoder.write(bytes, (error) => {
+        decoder.off('close', onClose);
+        resolve(!error && !decoder.destroyed);
+      });
+    });
+  }
+
+  #open(bytes: Buffer): Transform | null {
+    const decoder = openDecoder(this.#coding, bytes);
+    decoder?.on('data', (text: Buffer) => {
+      if (this.#state === 'decoding') this.#search.scan(text);
+      // A bomb is not decoded to its end.
+      if (this.#search.found || this.#search.at > MAX_DECODED_BYTES) decoder.destroy();
+    });
+    return decoder?.on('error', () => {}) ?? null;
+  }
+
+  #settle(): void {
+    this.#letGoTo(this.#readBytes > MAX_HELD_BYTES ? this.#search.at : this.#search.settledTo);
+    if (this.#read.length > 0) this.#pause.start(() => this.#letGoTo(this.#search.at));
+    else this.#pause.stop();
+  }
+
+  /** @param until counted in decoded bytes */
+  #letGoTo(until: number): void {
+    for (let next = this.#read[0]; next && next.decodedTo <= until; next = this.#read[0]) {
+      this.#read.shift();
+      this.#readBytes -= next.bytes.length;
+      this.#onward.pass(next.bytes);
+    }
+  }
+
+  #breakOff(): void {
+    this.close();
+    this.#onward.breakOff();
+  }
+
+  #turnPlain(): void {
+    this.#pause.stop();
+    this.#state = 'plain';
+    this.#decoder?.destroy();
+    for (const bytes of [...this.#read.map((piece) => piece.bytes), ...this.#unread]) this.#plain.push(bytes);
+    this.#read = [];
+    this.#unread = [];
+  }
+}
+
+function join(chunks: readonly Buffer[]): Buffer {
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+}
+
+/** More than the tail of a text takes in any coding. */
+const MAX_HELD_BYTES = 256 * 1024;
+/** Larger than any answer; what decodes to more is made to cost. */
+const MAX_DECODED_BYTES = 64 * 1024 * 1024;

@@ -1,0 +1,66 @@
+/**
+ * What the bytes of an answer pass on their way to the caller: the secret is masked in them, and of a stream of events
+ * what is not the provider's to say is left out. Nothing is encoded anew, and nothing waits longer than a pause.
+ */
+import { EventGuard } from './event-guard.ts';
+import { SecretMask } from './mask.ts';
+import { Pause } from './pause.ts';
+
+/** Where the bytes go on to. */
+export interface Onward {
+  /** May be called with nothing. */
+  readonly pass: (bytes: Buffer) => void;
+  /** Nothing more may pass: the answer is to be broken off. */
+  readonly breakOff: () => void;
+  /** It is no longer busy. */
+  readonly ready: () => void;
+}
+
+export interface Passage {
+  /** Whether nothing more should be pushed for now. */
+  readonly busy: boolean;
+  push(chunk: Buffer): void;
+  /** Nothing more comes. What was held goes on first; a promise where that takes a while. Never rejects. */
+  end(): Promise<void> | undefined;
+  close(): void;
+}
+
+/** For bytes as they are read. */
+export class PlainPassage implements Passage {
+  readonly busy = false;
+  readonly #mask: SecretMask;
+  readonly #guard: EventGuard | null;
+  readonly #onward: Onward;
+  readonly #pause = new Pause();
+
+  constructor(secrets: readonly Buffer[], events: boolean, onward: Onward) {
+    this.#mask = new SecretMask(secrets);
+    this.#guard = events ? new EventGuard() : null;
+    this.#onward = onward;
+  }
+
+  push(chunk: Buffer): void {
+    this.#passOn(this.#mask.write(chunk));
+    if (this.#mask.mayLetGo) this.#pause.start(this.#onPause);
+    else this.#pause.stop();
+  }
+
+  end(): undefined {
+    this.#pause.stop();
+    this.#passOn(this.#mask.letGo());
+    const rest = this.#guard?.end();
+    if (rest) this.#onward.pass(rest);
+  }
+
+  close(): void {
+    this.#pause.stop();
+  }
+
+  readonly #onPause = (): void => this.#passOn(this.#mask.letGo());
+
+  #passOn(bytes: Buffer): void {
+    const passed = this.#guard ? this.#guard.write(bytes) : bytes;
+    if (passed) this.#onward.pass(passed);
+    else this.#onward.breakOff();
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Tells a pause of a provider from the next bytes that are on their way. A busy process is no pause: bytes that are here
+ * by then are read first.
+ */
+export class Pause {
+  #timer: NodeJS.Timeout | undefined;
+  #turn: NodeJS.Immediate | undefined;
+
+  /** @param then called at a pause, unless it is stopped or started anew first */
+  start(then: () => void): void {
+    this.stop();
+    // What has arrived is read between the timers and the immediates.
+    this.#timer = setTimeout(() => {
+      this.#turn = setImmediate(then);
+    }, PAUSE_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    clearImmediate(this.#turn);
+  }
+}
+
+/** Longer than between two packets of one write, shorter than anybody notices. */
+const PAUSE_MS = 25;
