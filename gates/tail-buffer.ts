@@ -1,35 +1,34 @@
-/** The first and the last bytes of a stream, in a fixed amount of memory: chunks are copied, never kept. */
+/** The last bytes of a stream, in a fixed amount of memory: chunks are copied, never kept. */
 export class TailBuffer {
-  readonly #head: Buffer;
-  readonly #tail: Buffer;
-  readonly #tailBytes: number;
-  #headUsed = 0;
-  #tailUsed = 0;
+  readonly #bytes: Buffer;
+  readonly #most: number;
+  #used = 0;
+  #seen = 0;
 
-  constructor(headBytes: number, tailBytes: number) {
-    this.#head = Buffer.allocUnsafeSlow(headBytes);
-    this.#tailBytes = tailBytes;
+  constructor(most: number) {
+    this.#most = most;
     // Twice as large, so that it is moved together once in a while and not with every chunk.
-    this.#tail = Buffer.allocUnsafeSlow(tailBytes * 2);
+    this.#bytes = Buffer.allocUnsafeSlow(most * 2);
   }
 
   add(chunk: Buffer): void {
-    if (this.#headUsed < this.#head.length) this.#headUsed += chunk.copy(this.#head, this.#headUsed);
-    const last = chunk.length > this.#tailBytes ? chunk.subarray(chunk.length - this.#tailBytes) : chunk;
-    if (this.#tailUsed + last.length > this.#tail.length) {
-      const kept = Math.min(this.#tailUsed, this.#tailBytes);
-      this.#tail.copyWithin(0, this.#tailUsed - kept, this.#tailUsed);
-      this.#tailUsed = kept;
+    const last = chunk.length > this.#most ? chunk.subarray(chunk.length - this.#most) : chunk;
+    if (this.#used + last.length > this.#bytes.length) {
+      const kept = Math.min(this.#used, this.#most);
+      this.#bytes.copyWithin(0, this.#used - kept, this.#used);
+      this.#used = kept;
     }
-    this.#tailUsed += last.copy(this.#tail, this.#tailUsed);
+    this.#used += last.copy(this.#bytes, this.#used);
+    this.#seen += chunk.length;
   }
 
-  get head(): Buffer {
-    return this.#head.subarray(0, this.#headUsed);
-  }
-
-  /** At least the last `tailBytes`, where there were so many. */
+  /** At least the last `most` bytes, where there were so many. */
   get tail(): Buffer {
-    return this.#tail.subarray(0, this.#tailUsed);
+    return this.#bytes.subarray(0, this.#used);
+  }
+
+  /** Whether the tail is all there was. */
+  get whole(): boolean {
+    return this.#seen === this.#used;
   }
 }

@@ -13,6 +13,10 @@ export interface TokenCounts {
   readonly cached: number | null;
   readonly cacheWrite: number | null;
   readonly reasoning: number | null;
+  /** Of `cacheWrite`, what is kept for an hour: only the price asks for it. */
+  readonly cacheWriteHour?: number;
+  /** Searches that the provider made and charges one by one: only the price asks for them. */
+  readonly webSearches?: number;
 }
 
 export interface UsageEntry {

@@ -1,0 +1,88 @@
+/**
+ * Decodes a copy of a compressed answer as it passes, off the event loop. It never holds up the answer: what it cannot
+ * keep up with, cannot read, or what grows past its limit is not read any further, and what was read until then counts.
+ */
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
+
+type Coding = ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress>;
+
+export class Decoder {
+  readonly #encoding: string;
+  readonly #onBytes: (bytes: Buffer) => void;
+  readonly #ended: Promise<void>;
+  #settle: () => void = () => {};
+  #coding: Coding | null = null;
+  #decodedBytes = 0;
+  #over = false;
+
+  /** @param encoding one content coding, lower case. One that is not known is never read. */
+  constructor(encoding: string, onBytes: (bytes: Buffer) => void) {
+    this.#encoding = encoding;
+    this.#onBytes = onBytes;
+    this.#ended = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  write(chunk: Buffer): void {
+    if (this.#over || chunk.length === 0) return;
+    this.#coding ??= this.#open(chunk);
+    if (!this.#coding || this.#coding.writableLength + chunk.length > MAX_WAITING_BYTES) this.#stop();
+    // A copy: whoever passes the bytes on may write into them before they are decoded.
+    else this.#coding.write(Buffer.from(chunk));
+  }
+
+  /** Resolves when all that came is decoded. Never rejects. */
+  end(): Promise<void> {
+    if (this.#coding && !this.#over) this.#coding.end();
+    else this.#stop();
+    return this.#ended;
+  }
+
+  #open(first: Buffer): Coding | null {
+    const coding = CODINGS[this.#encoding]?.(first) ?? null;
+    coding?.on('data', (bytes: Buffer) => this.#take(bytes));
+    // An answer that was cut off, too: all that can be decoded came before.
+    coding?.once('error', () => this.#stop());
+    coding?.once('end', () => this.#stop());
+    return coding;
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#over) return;
+    this.#decodedBytes += bytes.length;
+    if (this.#decodedBytes > MAX_DECODED_BYTES) this.#stop();
+    else this.#onBytes(bytes);
+  }
+
+  #stop(): void {
+    this.#over = true;
+    this.#coding?.destroy();
+    this.#settle();
+  }
+}
+
+/** RFC 9110 8.4.1.2 says `deflate` is in zlib's format; some servers send it bare. */
+function isZlib(first: Buffer): boolean {
+  const [method = 0, flags] = first;
+  return (method & 0x0f) === 8 && (flags === undefined || (method * 256 + flags) % 31 === 0);
+}
+
+const OPTIONS = { chunkSize: 64 * 1024 };
+const CODINGS: Readonly<Record<string, (first: Buffer) => Coding>> = {
+  gzip: () => createGunzip(OPTIONS),
+  'x-gzip': () => createGunzip(OPTIONS),
+  deflate: (first) => (isZlib(first) ? createInflate(OPTIONS) : createInflateRaw(OPTIONS)),
+  br: () => createBrotliDecompress(OPTIONS),
+  zstd: () => createZstdDecompress(OPTIONS),
+};
+/** What came and is not decoded yet. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+/** More than any model answers: what is larger is a bomb. */
+const MAX_DECODED_BYTES = 64 * 1024 * 1024;
