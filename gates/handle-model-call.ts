@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { Allow } from '../core-lite/decision.ts';
 import { parseUpstreamUrl, type UpstreamUrl } from '../core-lite/network/upstream-url.ts';
-import { findService } from '../core-lite/providers/catalogue.ts';
+import { findProvider, findService } from '../core-lite/providers/catalogue.ts';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
@@ -19,7 +19,8 @@ import { decideModelCall } from './decide/model-call.ts';
 import type { Operation } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { readBody } from './read/body.ts';
-import { type ModelBody, readModelBody, renameModel } from './read/model-call.ts';
+import { applyEdits, type Edit } from './read/edit.ts';
+import { type ModelBody, makeNameEdit, readModelBody } from './read/model-call.ts';
 import type { RefusalReason } from './reasons.ts';
 import { type ModelCallNames, type ModelEnding, NO_TOKENS } from './record.ts';
 import { startCall } from './start.ts';
@@ -111,9 +112,9 @@ async function decideAndAct(
   const service = model && findService(model.provider, dialect);
   if (!model || !url || !service)
     return answerEcho(decision, { call, dialect, body: plain, streamed: read.streamed }, response);
-  const renamed = renameModel(plain, read, model.upstreamName);
-  // A name that stays the same leaves the caller's bytes as they came, compressed ones too.
-  const same = renamed === plain;
+  const edits = makeEdits(read, model);
+  // What is not edited goes on as it came, compressed too.
+  const same = edits.length === 0;
   const { streamIdleMs } = gate;
   const { upstreamName } = model;
   const target = { dialect, url, service, upstreamName, credential, operation: operation.suffix, query };
@@ -122,9 +123,15 @@ async function decideAndAct(
     decision,
     gate.upstreams,
     call,
-    { ...request, body: same ? body : renamed, plain: !same && encoding !== '' },
+    { ...request, body: same ? body : applyEdits(plain, edits), plain: !same && encoding !== '' },
     response,
   );
+}
+
+/** What of a body is not the provider's to read as it came. */
+function makeEdits(read: ModelBody, { upstreamName, provider }: ModelFacts): Edit[] {
+  const asks = findProvider(provider)?.streamUsage === 'on_request';
+  return [makeNameEdit(read, upstreamName), asks ? read.usageEdit : null].filter((edit) => edit !== null);
 }
 
 /** What is known of the model that was asked for. */

@@ -1,16 +1,28 @@
 /**
- * Reads the two fields of a model call that a gate must know, `model` and `stream`, from the bytes of its body, and
- * where they stand. Nothing is parsed that is not needed and nothing is written anew: a body goes on byte for byte. A
- * body that two readers could read in two ways is refused, since the other reader would be the provider.
+ * Reads what a gate must know of a model call from the bytes of its body, and where it stands in them. Nothing is parsed
+ * that is not needed and nothing is written anew: a body goes on byte for byte, but for the edits named here. A body
+ * that two readers could read in two ways is refused, since the other reader would be the provider.
  */
+import type { Dialect } from '../../core-lite/state/dialect.ts';
 import type { Operation } from '../dialects/operations.ts';
 import type { RefusalReason } from '../reasons.ts';
+import type { Edit } from './edit.ts';
+import { InputEstimate } from './input-estimate.ts';
+import { type ObjectVisitor, parseText, type Span, visitObject } from './json-bytes.ts';
 
 export interface ModelBody {
   readonly model: string;
   readonly streamed: boolean;
-  /** The bytes of the model's name with its quotes: from, up to. `null` where the path names it. */
-  readonly modelSpan: readonly [number, number] | null;
+  /** The bytes of the model's name with its quotes. `null` where the path names it. */
+  readonly modelSpan: Span | null;
+  /** About how many tokens it gives to read. */
+  readonly inputEstimate: number;
+  /** How many tokens it lets each answer have; `null` where it does not say. */
+  readonly maxOutput: number | null;
+  /** How many answers it asks for. */
+  readonly answers: number;
+  /** What makes its stream tell the usage; `null` where it does, or where the dialect always does. */
+  readonly usageEdit: Edit | null;
 }
 
 /**
@@ -22,159 +34,129 @@ export function readModelBody(
   operation: Operation,
   pathModel: string | null,
 ): ModelBody | RefusalReason {
-  const fields = new Map<string, readonly [number, number]>();
-  const failed = new Scanner(body).scan((name, from, to) => {
-    const folded = name.toLowerCase();
-    // Go's decoder takes `Model` for `model`; of two keys, readers differ on which one counts.
-    if (!READ_FIELDS.has(folded)) return true;
-    if (folded !== name || fields.has(name)) return false;
-    fields.set(name, [from, to]);
-    return true;
+  const names = FIELDS[operation.dialect];
+  const estimate = new InputEstimate(body.length);
+  const top = readFields(body, [0, body.length], names.top, {
+    longText: (text) => estimate.longText(body, text),
   });
-  if (failed) return 'body_malformed';
-  const stream = fields.get('stream');
-  const asked = stream !== undefined && body.toString('latin1', ...stream) === 'true';
-  const streamed = operation.streamed === 'body' ? asked : operation.streamed;
-  if (pathModel !== null) return { model: pathModel, streamed, modelSpan: null };
-  const span = fields.get('model');
-  const model = span && parseText(body.subarray(...span));
-  return span && model ? { model, streamed, modelSpan: span } : 'model_missing';
+  const nested = top && readNested(body, top, names.nested);
+  if (!top || !nested) return 'body_malformed';
+  const streamed = operation.streamed === 'body' ? isTrue(body, top.get('stream')) : operation.streamed;
+  const named = pathModel === null ? nameOf(body, top.get('model')) : { model: pathModel, modelSpan: null };
+  if (!named) return 'model_missing';
+  const all = new Map([...nested, ...top]);
+  const limits = LIMITS.map((name) => readNumber(body, all.get(name))).filter((limit) => limit !== null);
+  const answers = ANSWERS.map((name) => readNumber(body, all.get(name)) ?? 1);
+  return {
+    ...named,
+    streamed,
+    inputEstimate: estimate.tokens,
+    // Of two, some providers take the one and some the other.
+    maxOutput: limits.length > 0 ? Math.max(...limits) : null,
+    answers: Math.max(1, ...answers),
+    usageEdit: streamed && operation.dialect === 'openai' ? makeUsageEdit(body, top, nested) : null,
+  };
 }
 
-/** The body with another model's name in it; the very same bytes where the name is the same. */
-export function renameModel(body: Buffer, read: ModelBody, name: string): Buffer {
-  if (name === read.model || read.modelSpan === null) return body;
-  const [from, to] = read.modelSpan;
-  return Buffer.concat([body.subarray(0, from), Buffer.from(JSON.stringify(name)), body.subarray(to)]);
+/** What puts another model's name into the body; `null` where the name stays, or stands in the path. */
+export function makeNameEdit({ model, modelSpan }: ModelBody, name: string): Edit | null {
+  return name === model || !modelSpan ? null : { span: modelSpan, text: JSON.stringify(name) };
 }
 
-function parseText(bytes: Buffer): string | null {
-  if (bytes[0] !== QUOTE) return null;
-  try {
-    const text: unknown = JSON.parse(bytes.toString('utf8'));
-    return typeof text === 'string' ? text : null;
-  } catch {
-    return null;
-  }
+type Fields = ReadonlyMap<string, Span>;
+
+/** The fields of these names, or `null` where the span is not one object that has each at most once. */
+function readFields(
+  body: Buffer,
+  span: Span,
+  names: readonly string[],
+  visitor: Omit<ObjectVisitor, 'field'> = {},
+): Fields | null {
+  const fields = new Map<string, Span>();
+  const folded = new Map(names.map((name) => [name.toLowerCase(), name]));
+  const whole = visitObject(body, span, {
+    ...visitor,
+    field: (name, value) => {
+      const known = folded.get(name.toLowerCase());
+      if (known === undefined) return true;
+      // Go's decoder takes `Model` for `model`; of two keys, readers differ on which one counts.
+      if (known !== name || fields.has(name)) return false;
+      fields.set(name, value);
+      return true;
+    },
+  });
+  return whole ? fields : null;
 }
 
-/** Visits the fields of the object on top, with the bytes of each value. */
-class Scanner {
-  readonly #body: Buffer;
-  #at = 0;
-
-  constructor(body: Buffer) {
-    this.#body = body;
+/** The fields of the objects that hold what is looked for; another value has none. */
+function readNested(body: Buffer, top: Fields, nested: Readonly<Record<string, readonly string[]>>) {
+  const all = new Map<string, Span>();
+  for (const [holder, names] of Object.entries(nested)) {
+    const span = top.get(holder);
+    if (!span || body[span[0]] !== OPEN_BRACE) continue;
+    const fields = readFields(body, span, names);
+    if (!fields) return null;
+    for (const [name, value] of fields) all.set(name, value);
   }
-
-  /** @returns whether the body is not one object, or `visit` said no */
-  scan(visit: (name: string, from: number, to: number) => boolean): boolean {
-    this.#skipSpace();
-    if (!this.#take(OPEN_BRACE)) return true;
-    this.#skipSpace();
-    if (!this.#take(CLOSE_BRACE)) {
-      do {
-        if (!this.#field(visit)) return true;
-      } while (this.#take(COMMA));
-      if (!this.#take(CLOSE_BRACE)) return true;
-    }
-    this.#skipSpace();
-    return this.#at !== this.#body.length;
-  }
-
-  #field(visit: (name: string, from: number, to: number) => boolean): boolean {
-    this.#skipSpace();
-    const keyFrom = this.#at;
-    if (!this.#string()) return false;
-    const name = parseText(this.#body.subarray(keyFrom, this.#at));
-    this.#skipSpace();
-    if (name === null || !this.#take(COLON)) return false;
-    this.#skipSpace();
-    const from = this.#at;
-    if (!this.#value()) return false;
-    const to = this.#at;
-    this.#skipSpace();
-    return visit(name, from, to);
-  }
-
-  /** One value, however deep, without recursion. What is inside is the provider's to judge. */
-  #value(): boolean {
-    const first = this.#body[this.#at];
-    if (first === QUOTE) return this.#string();
-    return isOpening(first) ? this.#container() : this.#word();
-  }
-
-  /** From an opening bracket to behind the one that closes it. */
-  #container(): boolean {
-    let depth = 0;
-    while (this.#at < this.#body.length) {
-      const byte = this.#body[this.#at];
-      if (byte === QUOTE) {
-        if (!this.#string()) return false;
-        continue;
-      }
-      this.#at += 1;
-      if (isOpening(byte)) depth += 1;
-      else if (isClosing(byte)) depth -= 1;
-      if (depth === 0) return true;
-    }
-    return false;
-  }
-
-  /** A number, `true`, `false` or `null`. */
-  #word(): boolean {
-    const from = this.#at;
-    while (isWordByte(this.#body[this.#at])) this.#at += 1;
-    return this.#at > from;
-  }
-
-  /** From an opening quote to behind its closing one. Long texts are jumped over, not walked through. */
-  #string(): boolean {
-    if (!this.#take(QUOTE)) return false;
-    for (;;) {
-      const quote = this.#body.indexOf(QUOTE, this.#at);
-      if (quote < 0) return false;
-      let escapes = 0;
-      while (quote - escapes > this.#at && this.#body[quote - escapes - 1] === BACKSLASH) escapes += 1;
-      this.#at = quote + 1;
-      if (escapes % 2 === 0) return true;
-    }
-  }
-
-  #skipSpace(): void {
-    while (isSpace(this.#body[this.#at])) this.#at += 1;
-  }
-
-  #take(byte: number): boolean {
-    if (this.#body[this.#at] !== byte) return false;
-    this.#at += 1;
-    return true;
-  }
+  return all;
 }
 
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+function nameOf(body: Buffer, span: Span | undefined): Pick<ModelBody, 'model' | 'modelSpan'> | null {
+  const model = span && parseText(body, span);
+  return span && model ? { model, modelSpan: span } : null;
 }
 
-function isOpening(byte: number | undefined): boolean {
-  return byte === OPEN_BRACE || byte === OPEN_BRACKET;
+/** A limit that is no count is the provider's to refuse; one in quotes some servers take for a number. */
+function readNumber(body: Buffer, span: Span | undefined): number | null {
+  if (!span || span[1] - span[0] > MAX_NUMBER_BYTES) return null;
+  const text = body.toString('latin1', ...span).replace(/^"(.*)"$/, '$1');
+  const number = text === '' || text === 'null' ? Number.NaN : Number(text);
+  return number >= 0 ? Math.min(Math.ceil(number), MAX_COUNT) : null;
 }
 
-function isClosing(byte: number | undefined): boolean {
-  return byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
+function isTrue(body: Buffer, span: Span | undefined): boolean {
+  return span !== undefined && body.toString('latin1', ...span) === 'true';
 }
 
-/** Letters, digits, `+`, `-` and `.`. */
-function isWordByte(byte: number | undefined): boolean {
-  return byte !== undefined && /[A-Za-z0-9+.-]/.test(String.fromCharCode(byte));
+function makeUsageEdit(body: Buffer, top: Fields, nested: Fields): Edit | null {
+  const options = top.get('stream_options');
+  const stream = top.get('stream');
+  if (!options) return stream ? { span: [stream[1], stream[1]], text: `,"stream_options":{${ASKED}}` } : null;
+  const asked = nested.get('include_usage');
+  const said = asked && body.toString('latin1', ...asked);
+  if (asked) return said === 'false' || said === 'null' ? { span: asked, text: 'true' } : null;
+  const held = body.toString('latin1', ...options);
+  if (held === 'null') return { span: options, text: `{${ASKED}}` };
+  if (body[options[0]] !== OPEN_BRACE) return null;
+  const inside = options[0] + 1;
+  return { span: [inside, inside], text: /^\{\s*\}$/.test(held) ? ASKED : `${ASKED},` };
 }
 
-const READ_FIELDS: ReadonlySet<string> = new Set(['model', 'stream']);
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+interface FieldNames {
+  readonly top: readonly string[];
+  /** By the field that holds them. */
+  readonly nested: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Google's JSON takes each name in both spellings. */
+const GENERATION = ['maxOutputTokens', 'max_output_tokens', 'candidateCount', 'candidate_count'];
+const FIELDS: Readonly<Record<Dialect, FieldNames>> = {
+  openai: {
+    top: ['model', 'stream', 'max_tokens', 'max_completion_tokens', 'n', 'stream_options'],
+    nested: { stream_options: ['include_usage'] },
+  },
+  responses: { top: ['model', 'stream', 'max_output_tokens'], nested: {} },
+  embeddings: { top: ['model'], nested: {} },
+  anthropic: { top: ['model', 'stream', 'max_tokens'], nested: {} },
+  gemini: {
+    top: ['generationConfig', 'generation_config'],
+    nested: { generationConfig: GENERATION, generation_config: GENERATION },
+  },
+};
+const LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'maxOutputTokens'];
+const ANSWERS = ['n', 'candidateCount', 'candidate_count'];
+const ASKED = '"include_usage":true';
 const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const COMMA = 0x2c;
-const COLON = 0x3a;
+const MAX_NUMBER_BYTES = 64;
+/** More than any model writes, and few enough to be added up. */
+const MAX_COUNT = 100_000_000;

@@ -1,7 +1,20 @@
-/** What is read of a model call's body, and what is not: bytes in, two fields or a refusal out. */
+/** What is read of a model call's body, and what is not: bytes in, a few fields or a refusal out. */
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../gates/dialects/operations.ts';
-import { readModelBody, renameModel } from '../../../gates/read/model-call.ts';
+import { applyEdits } from '../../../gates/read/edit.ts';
+import { type ModelBody, makeNameEdit, readModelBody } from '../../../gates/read/model-call.ts';
+
+const { chat, respond, embed, message, countMessage, generate, streamGenerate } = OPERATIONS;
+
+function read(
+  body: string | Buffer,
+  operation: (typeof OPERATIONS)[keyof typeof OPERATIONS] = chat,
+): ModelBody {
+  const named = operation.dialect === 'gemini' ? 'g' : null;
+  const found = readModelBody(Buffer.from(body), operation, named);
+  if (typeof found === 'string') throw new Error(found);
+  return found;
+}
 
 const GOOD: readonly (readonly [body: string, model: string, streamed: boolean])[] = [
   ['{"model":"m"}', 'm', false],
@@ -9,6 +22,7 @@ const GOOD: readonly (readonly [body: string, model: string, streamed: boolean])
   ['{"mod\\u0065l":"m","x":{"model":"no","stream":true}}', 'm', false],
   ['{"a":"\\\\\\"","model":"m","b":[{"model":"no"}],"stream":false}', 'm', false],
   ['{"a":-1.5E+3,"b":null,"model":"漢","stream":"true"}', '漢', false],
+  ['{"model":"m","x":{"Model":"no","max_tokens":1,"max_tokens":2}}', 'm', false],
 ];
 const BAD: readonly (readonly [body: string, reason: string])[] = [
   ['', 'body_malformed'],
@@ -24,6 +38,9 @@ const BAD: readonly (readonly [body: string, reason: string])[] = [
   ['{"model":"m","mod\\u0065l":"n"}', 'body_malformed'],
   ['{"model":"m","MODEL":"n"}', 'body_malformed'],
   ['{"model":"m","stream":true,"stream":false}', 'body_malformed'],
+  ['{"model":"m","max_tokens":1,"max_tokens":99999}', 'body_malformed'],
+  ['{"model":"m","Max_Tokens":99999}', 'body_malformed'],
+  ['{"model":"m","stream_options":{"include_usage":true,"include_usage":false}}', 'body_malformed'],
   ['{"model":"m","a":"', 'body_malformed'],
   ['{"model":"m","a":"\\"}', 'body_malformed'],
   ['{"model":"m","a":[[}', 'body_malformed'],
@@ -36,23 +53,149 @@ const BAD: readonly (readonly [body: string, reason: string])[] = [
 
 describe('the body of a model call', () => {
   for (const [body, model, streamed] of GOOD) {
-    it(`is read: ${JSON.stringify(body)}`, () => {
-      expect(readModelBody(Buffer.from(body), OPERATIONS.chat, null)).toMatchObject({ model, streamed });
-    });
+    it(`is read: ${JSON.stringify(body)}`, () => expect(read(body)).toMatchObject({ model, streamed }));
   }
   for (const [body, reason] of BAD) {
     it(`is refused: ${JSON.stringify(body.slice(0, 60))}`, () => {
-      expect(readModelBody(Buffer.from(body), OPERATIONS.chat, null)).toBe(reason);
+      expect(readModelBody(Buffer.from(body), chat, null)).toBe(reason);
     });
   }
 
-  it('is the very same bytes under the same name, and changes nowhere else', () => {
+  it('has another name put in, and changes nowhere else', () => {
     const body = Buffer.from('{"a":"漢", "model" : "x\\u002fy" ,"big":123456789012345678901}');
-    const read = readModelBody(body, OPERATIONS.chat, null);
-    if (typeof read === 'string') throw new Error(read);
-    expect(renameModel(body, read, 'x/y')).toBe(body);
-    expect(renameModel(body, read, 'z"z').toString()).toBe(
+    expect(makeNameEdit(read(body), 'x/y')).toBeNull();
+    const edit = makeNameEdit(read(body), 'z"z');
+    expect(applyEdits(body, edit ? [edit] : []).toString()).toBe(
       '{"a":"漢", "model" : "z\\"z" ,"big":123456789012345678901}',
     );
+    expect(applyEdits(body, [])).toBe(body);
+  });
+
+  it('of a call whose path names the model may name none, or another', () => {
+    expect(read('{"contents":[]}', generate)).toMatchObject({ model: 'g', modelSpan: null, streamed: false });
+    expect(read('{"model":"x","model":"y","stream":true}', streamGenerate).streamed).toBe(true);
+    expect(makeNameEdit(read('{"model":"x"}', generate), 'y')).toBeNull();
+  });
+
+  it('is streamed only where its dialect says so there', () => {
+    for (const operation of [chat, respond, message])
+      expect(read('{"model":"m","stream":true}', operation).streamed).toBe(true);
+    for (const operation of [embed, countMessage, generate])
+      expect(read('{"model":"m","stream":true}', operation).streamed).toBe(false);
+  });
+});
+
+const LIMITS: readonly (readonly [
+  body: string,
+  operation: (typeof OPERATIONS)[keyof typeof OPERATIONS],
+  maxOutput: number | null,
+  answers: number,
+])[] = [
+  ['{"model":"m"}', chat, null, 1],
+  ['{"model":"m","max_tokens":100,"n":3}', chat, 100, 3],
+  ['{"model":"m","max_completion_tokens":200,"max_tokens":100}', chat, 200, 1],
+  ['{"model":"m","max_tokens":1e3,"n":null}', chat, 1000, 1],
+  ['{"model":"m","max_tokens":10.5,"n":0}', chat, 11, 1],
+  ['{"model":"m","max_tokens":"300"}', chat, 300, 1],
+  ['{"model":"m","max_tokens":-1,"n":-2}', chat, null, 1],
+  ['{"model":"m","max_tokens":null,"n":"x"}', chat, null, 1],
+  ['{"model":"m","max_tokens":[5],"n":{}}', chat, null, 1],
+  ['{"model":"m","max_tokens":1e999}', chat, 100_000_000, 1],
+  ['{"model":"m","max_output_tokens":7,"max_tokens":9}', respond, 7, 1],
+  ['{"model":"m","max_tokens":9,"n":5,"N":5}', message, 9, 1],
+  ['{"model":"m","max_tokens":9}', embed, null, 1],
+  ['{"generationConfig":{"maxOutputTokens":50,"candidateCount":2}}', generate, 50, 2],
+  ['{"generation_config": {"max_output_tokens" :51 }}', streamGenerate, 51, 1],
+  ['{"maxOutputTokens":50}', generate, null, 1],
+  ['{"generationConfig":null}', generate, null, 1],
+];
+
+describe('the limits of a call', () => {
+  for (const [body, operation, maxOutput, answers] of LIMITS)
+    it(`are read: ${operation.dialect} ${body}`, () =>
+      expect(read(body, operation)).toMatchObject({ maxOutput, answers }));
+});
+
+const USAGE: readonly (readonly [body: string, edited: string | null])[] = [
+  ['{"stream":true , "model":"m"}', '{"stream":true,"stream_options":{"include_usage":true} , "model":"m"}'],
+  ['{"model":"m","stream":true}', '{"model":"m","stream":true,"stream_options":{"include_usage":true}}'],
+  [
+    '{"model":"m","stream":true,"stream_options":null}',
+    '{"model":"m","stream":true,"stream_options":{"include_usage":true}}',
+  ],
+  [
+    '{"model":"m","stream":true,"stream_options":{ }}',
+    '{"model":"m","stream":true,"stream_options":{"include_usage":true }}',
+  ],
+  [
+    '{"model":"m","stream":true,"stream_options": {"x":[1] }}',
+    '{"model":"m","stream":true,"stream_options": {"include_usage":true,"x":[1] }}',
+  ],
+  [
+    '{"model":"m","stream":true,"stream_options":{"include_usage" : false,"x":1}}',
+    '{"model":"m","stream":true,"stream_options":{"include_usage" : true,"x":1}}',
+  ],
+  ['{"model":"m","stream":true,"stream_options":{"include_usage":true}}', null],
+  ['{"model":"m","stream":true,"stream_options":{"include_usage":"yes"}}', null],
+  ['{"model":"m","stream":true,"stream_options":[]}', null],
+  ['{"model":"m","stream":false}', null],
+  ['{"model":"m"}', null],
+];
+
+describe('the usage that a stream does not tell unasked', () => {
+  for (const [body, edited] of USAGE) {
+    it(`is asked for: ${body}`, () => {
+      const { usageEdit } = read(body);
+      expect(usageEdit && applyEdits(Buffer.from(body), [usageEdit]).toString()).toBe(edited);
+    });
+  }
+
+  it('goes together with another name', () => {
+    const body = '{"stream":true,"model":"m"}';
+    const found = read(body);
+    const edits = [makeNameEdit(found, 'n'), found.usageEdit].filter((edit) => edit !== null);
+    expect(applyEdits(Buffer.from(body), edits).toString()).toBe(
+      '{"stream":true,"stream_options":{"include_usage":true},"model":"n"}',
+    );
+  });
+
+  it('is told by the other dialects anyway', () => {
+    for (const operation of [respond, message, streamGenerate])
+      expect(read('{"model":"m","stream":true}', operation).usageEdit).toBeNull();
+  });
+});
+
+describe('the estimate of what a call gives to read', () => {
+  const body = (text: string) => JSON.stringify({ model: 'm', messages: [{ role: 'user', content: text }] });
+  const base64 = (bytes: number) =>
+    Buffer.alloc(bytes, 'not random but long enough \x00\xff').toString('base64');
+
+  it('grows with the text, in every script', () => {
+    for (const text of [
+      'a word or two '.repeat(500),
+      '漢字かな'.repeat(500),
+      '{\\"a\\":1,\\n}'.repeat(500),
+    ]) {
+      const bytes = Buffer.byteLength(body(text));
+      expect(read(body(text)).inputEstimate).toBe(Math.ceil(bytes / 3));
+    }
+  });
+
+  it('counts a long base64 text as an image, by its size where that is large', () => {
+    const small = read(body(`data:image/png;base64,${base64(30_000)}`)).inputEstimate;
+    expect(small).toBeGreaterThan(1_600);
+    expect(small).toBeLessThan(1_700);
+    const large = read(body(base64(6_000_000))).inputEstimate;
+    expect(large).toBeGreaterThan(13_000);
+    expect(large).toBeLessThan(14_000);
+    const two = JSON.stringify({ model: 'm', a: [{ b: base64(30_000) }, { b: base64(30_000) }] });
+    expect(read(two).inputEstimate).toBeGreaterThan(3_200);
+    const escaped = body('x').replace('"x"', `"${base64(30_000).replaceAll('/', '\\/')}"`);
+    expect(read(escaped).inputEstimate).toBeLessThan(1_700);
+  });
+
+  it('counts a text as one that is only like base64 at its beginning', () => {
+    const text = `${base64(3_000)} ${'and then words '.repeat(2_000)}`;
+    expect(read(body(text)).inputEstimate).toBeGreaterThan(10_000);
   });
 });
