@@ -123,7 +123,12 @@ async function decideAndAct(
     decision,
     gate.upstreams,
     call,
-    { ...request, body: same ? body : applyEdits(plain, edits), plain: !same && encoding !== '' },
+    {
+      ...request,
+      body: same ? body : applyEdits(plain, edits),
+      plain: !same && encoding !== '',
+      hidesUsage: read.usageEdit !== null && edits.includes(read.usageEdit),
+    },
     response,
   );
 }

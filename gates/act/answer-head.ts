@@ -14,28 +14,33 @@ export interface AnswerHead {
   readonly encoding: string;
   /** Lower case. */
   readonly contentType: string;
+  /** Whether the caller is told how long it is. */
   readonly hasLength: boolean;
   /** Whether the end of the answer is told by more than the end of its connection. */
   readonly framed: boolean;
 }
 
+/** @param mayShrink whether an event of a stream is left out: then the provider's length is not the caller's */
 export function readHead(
   controller: Dispatcher.DispatchController,
   status: number,
   statusText: string,
+  mayShrink: boolean,
 ): AnswerHead {
   const raw = rawTexts(controller);
   const contentType = headerValue(raw, 'content-type');
-  const hasLength = headerValue(raw, 'content-length') !== '';
+  const events = contentType.startsWith('text/event-stream');
+  const length = headerValue(raw, 'content-length') !== '';
+  const hasLength = length && !(events && mayShrink);
   return {
     status,
     statusText,
-    headers: responseHeaders(raw),
-    events: contentType.startsWith('text/event-stream'),
+    headers: responseHeaders(raw, length && !hasLength ? ['content-length'] : []),
+    events,
     encoding: headerValue(raw, 'content-encoding'),
     contentType,
     hasLength,
-    framed: hasLength || headerValue(raw, 'transfer-encoding') !== '',
+    framed: length || headerValue(raw, 'transfer-encoding') !== '',
   };
 }
 

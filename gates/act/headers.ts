@@ -22,13 +22,14 @@ export function requestHeaders(raw: RawHeaders, token: string, injected: readonl
   });
 }
 
-/** An answer's headers as the caller gets them. */
-export function responseHeaders(raw: RawHeaders): string[] {
+/** An answer's headers as the caller gets them. @param dropped names in lower case that do not hold any more */
+export function responseHeaders(raw: RawHeaders, dropped: readonly string[] = []): string[] {
   const nominated = nominatedNames(raw);
   return filterLines(raw, (name) => {
     const folded = foldName(name);
     // A provider's cookies would tie one run to another: they share its credential, and its connections.
-    return !CONNECTION_HEADERS.has(folded) && !nominated.has(folded) && folded !== 'set-cookie';
+    const passes = !CONNECTION_HEADERS.has(folded) && !nominated.has(folded) && !dropped.includes(folded);
+    return passes && folded !== 'set-cookie';
   });
 }
 

@@ -9,7 +9,7 @@ import type { Call } from '../calls.ts';
 import type { Metered } from '../meter.ts';
 import type { RefusalReason, StopReason } from '../reasons.ts';
 import { type ModelEnding, NO_TOKENS } from '../record.ts';
-import { headerNames, putOn } from './credential.ts';
+import { headerNames, type PutOn, putOn } from './credential.ts';
 import { type RawHeaders, requestHeaders } from './headers.ts';
 import { providerPath } from './provider-path.ts';
 import { AnswerRelay, type RelayEnd } from './relay-answer.ts';
@@ -35,6 +35,8 @@ export interface ModelRequest {
   readonly streamIdleMs: number;
   /** The body was written anew from a compressed one. */
   readonly plain: boolean;
+  /** Whether the body was made to ask for the usage, which its caller does not. */
+  readonly hidesUsage: boolean;
 }
 
 /** Why nothing of an answer went out: the caller is still to be told. */
@@ -62,14 +64,14 @@ export async function callModel(
     response,
     dialect,
     secrets: credentials.secrets,
+    hidesUsage: request.hidesUsage,
     signal: call.signal,
     stopped: () => call.stopped,
     wholeLimitMs: WHOLE_LIMIT_MS,
     idleLimitMs: request.streamIdleMs,
     now: Date.now,
   });
-  const dropped = [...headerNames(credentials), ...(request.plain ? ['content-encoding'] : [])];
-  const headers = [...requestHeaders(request.headers, request.token, dropped), ...credentials.headers];
+  const headers = [...passedHeaders(request, credentials), ...credentials.headers];
   const { upstreamName: model, operation, query } = request;
   const path = providerPath(url, service, { model, operation, query });
   try {
@@ -79,6 +81,15 @@ export async function callModel(
     relay.refuse(error);
   }
   return conclude(await relay.ended, relay, call);
+}
+
+/** The caller's headers, without those that do not hold any more. */
+function passedHeaders({ headers, token, plain, hidesUsage }: ModelRequest, credentials: PutOn): string[] {
+  const dropped = headerNames(credentials);
+  if (plain) dropped.push('content-encoding');
+  // What is compressed has no event that could be left out.
+  if (hidesUsage) dropped.push('accept-encoding');
+  return requestHeaders(headers, token, dropped);
 }
 
 async function conclude(end: RelayEnd, relay: AnswerRelay, call: Call): Promise<ModelEnding | Unanswered> {

@@ -5,6 +5,7 @@
 import { EventGuard } from './event-guard.ts';
 import { SecretMask } from './mask.ts';
 import { Pause } from './pause.ts';
+import { UsageFilter } from './usage-filter.ts';
 
 /** Where the bytes go on to. */
 export interface Onward {
@@ -30,12 +31,15 @@ export class PlainPassage implements Passage {
   readonly busy = false;
   readonly #mask: SecretMask;
   readonly #guard: EventGuard | null;
+  readonly #usage: UsageFilter | null;
   readonly #onward: Onward;
   readonly #pause = new Pause();
 
-  constructor(secrets: readonly Buffer[], events: boolean, onward: Onward) {
+  /** @param hidesUsage whether the caller is not to see the event that tells the usage alone */
+  constructor(secrets: readonly Buffer[], events: boolean, onward: Onward, hidesUsage = false) {
     this.#mask = new SecretMask(secrets);
     this.#guard = events ? new EventGuard() : null;
+    this.#usage = events && hidesUsage ? new UsageFilter() : null;
     this.#onward = onward;
   }
 
@@ -48,8 +52,8 @@ export class PlainPassage implements Passage {
   end(): undefined {
     this.#pause.stop();
     this.#passOn(this.#mask.letGo());
-    const rest = this.#guard?.end();
-    if (rest) this.#onward.pass(rest);
+    this.#letThrough(this.#guard?.end() ?? NOTHING);
+    if (this.#usage) this.#onward.pass(this.#usage.end());
   }
 
   close(): void {
@@ -60,7 +64,13 @@ export class PlainPassage implements Passage {
 
   #passOn(bytes: Buffer): void {
     const passed = this.#guard ? this.#guard.write(bytes) : bytes;
-    if (passed) this.#onward.pass(passed);
+    if (passed) this.#letThrough(passed);
     else this.#onward.breakOff();
   }
+
+  #letThrough(bytes: Buffer): void {
+    this.#onward.pass(this.#usage ? this.#usage.write(bytes) : bytes);
+  }
 }
+
+const NOTHING = Buffer.alloc(0);

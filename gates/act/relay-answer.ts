@@ -19,6 +19,8 @@ export interface RelayOptions {
   readonly response: ServerResponse;
   readonly dialect: Dialect;
   readonly secrets: readonly Buffer[];
+  /** Whether the gate asked for the usage and not the caller. */
+  readonly hidesUsage: boolean;
   /** Aborted when the call must end; `stopped` says why. */
   readonly signal: AbortSignal;
   readonly stopped: () => StopReason | null;
@@ -98,11 +100,11 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
       this.#fail('redirect_refused');
       return;
     }
-    const { dialect, secrets, idleLimitMs } = this.#options;
-    const head = readHead(controller, status, statusText);
+    const { dialect, secrets, hidesUsage, idleLimitMs } = this.#options;
+    const head = readHead(controller, status, statusText, hidesUsage);
     this.#head = head;
     this.#meter = new Meter(dialect, head.contentType, head.encoding);
-    this.#passage = openPassage(head, secrets, this.#onward);
+    this.#passage = openPassage(head, secrets, hidesUsage, this.#onward);
     if (head.events) {
       clearTimeout(this.#limit);
       this.#limit = setTimeout(this.#onLimit, idleLimitMs);
@@ -199,10 +201,15 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   }
 }
 
-function openPassage(head: AnswerHead, secrets: readonly Buffer[], onward: Onward): Passage {
+function openPassage(
+  head: AnswerHead,
+  secrets: readonly Buffer[],
+  hidesUsage: boolean,
+  onward: Onward,
+): Passage {
   const coding = codingOf(head.encoding);
   if (coding !== null && secrets.length > 0) return new CodedPassage(coding, secrets, onward);
-  return new PlainPassage(secrets, head.events && !isCoded(head), onward);
+  return new PlainPassage(secrets, head.events && !isCoded(head), onward, hidesUsage);
 }
 
 const LEFT = new Error('the call has ended');

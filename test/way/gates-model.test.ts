@@ -178,7 +178,9 @@ describe('a stream', () => {
         for (let i = 0; i < Math.min(bytes.length, 600); i += 1) response.write(bytes.subarray(i, i + 1));
         response.end(bytes.subarray(600));
       };
-      const reply = await gates.ask(path, { headers: json(), body: '{"stream":true,"model":"team/gpt"}' });
+      const body = '{"stream":true,"model":"team/gpt","stream_options":{"include_usage":true}}';
+      const reply = await gates.ask(path, { headers: json(), body });
+      expect(provider.asked.at(-1)?.body.toString()).toBe(body);
       expect(reply.text).toBe(stream);
       expect(reply.whole).toBe(true);
     }
@@ -200,6 +202,37 @@ describe('a stream', () => {
       cache_write_tokens: '12304',
     });
     expect(Number(openai?.first_byte_ms)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('is asked for its usage, which a caller that did not ask does not see', async () => {
+    const usage = 'data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":5}}\n\n';
+    const before = 'data: {"choices":[{"delta":{"content":"x"}}],"usage":null}\n\n';
+    for (const hasLength of [false, true]) {
+      provider.behave = (_asked, response) => {
+        const stream = `${before}${usage}data: [DONE]\n\n`;
+        const length = hasLength ? { 'content-length': Buffer.byteLength(stream) } : {};
+        response.writeHead(200, { 'content-type': 'text/event-stream', ...length });
+        for (const byte of stream) response.write(byte);
+        response.end();
+      };
+      const headers = { ...json(), 'accept-encoding': 'gzip', 'content-encoding': 'gzip' };
+      const reply = await gates.ask('/v1/chat/completions', {
+        headers,
+        body: gzipSync('{"model" : "alias","stream":true}'),
+      });
+      expect(reply.text).toBe(`${before}data: [DONE]\n\n`);
+      expect([reply.whole, reply.headers['content-length']]).toEqual([true, undefined]);
+      const asked = provider.asked.at(-1);
+      expect(asked?.body.toString()).toBe(
+        '{"model" : "the-real-one","stream":true,"stream_options":{"include_usage":true}}',
+      );
+      expect(asked?.headers['accept-encoding']).toBeUndefined();
+      expect(asked?.headers['content-encoding']).toBeUndefined();
+    }
+    expect(await gates.usage(run, 2)).toMatchObject([
+      { input_tokens: '11', output_tokens: '5', outcome: 'completed' },
+      { input_tokens: '11', output_tokens: '5', outcome: 'completed' },
+    ]);
   });
 
   it('is passed on at once: the head before any byte, each event before the next is made', async () => {
