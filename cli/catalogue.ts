@@ -22,6 +22,7 @@ import { podEnv } from './commands/pod-env.ts';
 import { run } from './commands/run.ts';
 import { core, egress, up } from './commands/services.ts';
 import { sessionEnd, sessionList, sessionOpen } from './commands/session.ts';
+import { tenantSet, tenantShow } from './commands/tenant.ts';
 import { tokenEgress } from './commands/token.ts';
 import { tokenRun } from './commands/token-run.ts';
 import { turnCancel, turnEnd, turnStart } from './commands/turn.ts';
@@ -50,6 +51,8 @@ export const COMMANDS: readonly Command[] = [
   modelList,
   modelRemove,
   modelTest,
+  tenantShow,
+  tenantSet,
   sessionOpen,
   sessionList,
   sessionEnd,

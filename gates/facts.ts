@@ -4,6 +4,7 @@ import { LiveCache } from '../core-lite/database/live-cache.ts';
 import type { Queryable } from '../core-lite/database/pool.ts';
 import { loadModel, loadModels, type ModelFacts } from '../core-lite/state/model.ts';
 import { loadSessionFacts, type SessionFacts } from '../core-lite/state/session.ts';
+import { loadTenantSettings, type TenantSettings } from '../core-lite/state/tenant-settings.ts';
 import { loadVerifyingKeys, type VerifyingKeys } from '../core-lite/tokens/signing-keys.ts';
 
 export class Facts {
@@ -11,6 +12,7 @@ export class Facts {
   readonly #sessions: LiveCache<SessionFacts | null>;
   readonly #models: LiveCache<ModelFacts | null>;
   readonly #catalogue: LiveCache<readonly ModelFacts[]>;
+  readonly #settings: LiveCache<TenantSettings>;
 
   constructor(db: Queryable, feed: ChangeFeed) {
     this.#keys = new LiveCache(feed, {
@@ -33,6 +35,11 @@ export class Facts {
       load: () => loadModels(db),
       maxKeys: 1,
     });
+    this.#settings = new LiveCache(feed, {
+      staleKeys: (change) => (change.kind === 'tenant' ? 'all' : null),
+      load: () => loadTenantSettings(db),
+      maxKeys: 1,
+    });
   }
 
   /** Rejects with Fault `database_unreachable`, as all of these do. */
@@ -53,6 +60,11 @@ export class Facts {
   /** Every model there is. */
   models(): Promise<readonly ModelFacts[]> {
     return this.#catalogue.read('all');
+  }
+
+  /** What is set for the whole installation. */
+  settings(): Promise<TenantSettings> {
+    return this.#settings.read('all');
   }
 }
 

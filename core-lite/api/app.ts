@@ -31,6 +31,7 @@ import { publicRoutes } from './public.ts';
 import { describeMisfit } from './schemas.ts';
 import { sessionRoutes } from './sessions.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
+import { tenantSettingRoutes } from './tenant-settings.ts';
 import { turnRoutes } from './turns.ts';
 import { usageRoutes } from './usage.ts';
 import { vaultRoutes } from './vaults.ts';
@@ -151,6 +152,7 @@ const ADMIN_ROUTES: readonly Routes[] = [
   turnRoutes,
   leaseRoutes,
   modelRoutes,
+  tenantSettingRoutes,
   usageRoutes,
 ];
 const MAX_BODY_BYTES = 256 * 1024;

@@ -58,6 +58,8 @@ const ADMIN_ROUTES = [
   'GET /v1/models/{name}',
   'PUT /v1/models/{name}',
   'DELETE /v1/models/{name}',
+  'GET /v1/tenant/settings',
+  'PATCH /v1/tenant/settings',
   'GET /v1/usage',
   'GET /v1/exchanges',
 ] as const;

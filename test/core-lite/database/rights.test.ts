@@ -22,7 +22,7 @@ const ROLES: readonly Role[] = ['sallyport_core', 'sallyport_gates', 'sallyport_
 const MATRIX: Readonly<Record<string, readonly [core: string, gates: string, egress: string]>> = {
   schemaversion: ['SELECT', 'SELECT', 'SELECT'],
   program_requirement: ['SELECT', 'SELECT', 'SELECT'],
-  tenant: ['SELECT', 'SELECT', 'SELECT'],
+  tenant: ['SELECT UPDATE(fixture_model)', 'SELECT', 'SELECT'],
   class_keys: ['SELECT UPDATE', 'SELECT', 'SELECT'],
   admin_keys: ['SELECT INSERT UPDATE', '', ''],
   admin_events: ['SELECT INSERT', '', ''],
