@@ -3,24 +3,23 @@
  * listened to and authenticated. Each refusal is a value that ends the way; a fault never lets anything through.
  */
 import type { ServerResponse } from 'node:http';
-import { Allow } from '../core-lite/decision.ts';
-import { parseUpstreamUrl, type UpstreamUrl } from '../core-lite/network/upstream-url.ts';
-import { findProvider, findService } from '../core-lite/providers/catalogue.ts';
+import { Deny } from '../core-lite/decision.ts';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
-import type { GateCredential } from '../core-lite/vault/gate-credentials.ts';
 import { answerEcho } from './act/answer-echo.ts';
+import { callCandidates } from './act/fallbacks.ts';
 import type { RawHeaders } from './act/headers.ts';
-import { callModel, type Unanswered } from './act/model-call.ts';
-import { formatRefusal, send } from './answer.ts';
+import type { ModelRequest, Unanswered } from './act/model-call.ts';
+import { writeBody } from './act/write-body.ts';
+import { formatRefusal, type RefusalDetail, send } from './answer.ts';
 import type { Call, RunToken } from './calls.ts';
+import { type AskedFacts, loadAsked } from './candidates.ts';
 import { decideModelCall } from './decide/model-call.ts';
 import type { Operation } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { readBody } from './read/body.ts';
-import { applyEdits, type Edit } from './read/edit.ts';
-import { type ModelBody, makeNameEdit, readModelBody } from './read/model-call.ts';
+import { type ModelBody, readModelBody } from './read/model-call.ts';
 import type { RefusalReason } from './reasons.ts';
 import { type ModelCallNames, type ModelEnding, NO_TOKENS } from './record.ts';
 import { startCall } from './start.ts';
@@ -78,79 +77,68 @@ async function serve(
   if (typeof plain === 'string') return plain;
   const read = readModelBody(plain, arrival.operation, arrival.pathModel);
   if (typeof read === 'string') return read;
-  const facts = await loadFacts(gate, read.model).catch((error: unknown) => gate.record.failure(error));
-  if (!facts) return 'facts_unavailable';
-  const names = nameCall(arrival, read, facts.model);
-  const ending = await decideAndAct(gate, { arrival, call, session, plain, read, facts }, response);
+  const known = await loadKnown(gate, read.model).catch((error: unknown) => gate.record.failure(error));
+  if (!known) return 'facts_unavailable';
+  const { ending, by } = await decideAndAct(
+    gate,
+    { arrival, call, session, plain, read, ...known },
+    response,
+  );
+  const names = nameCall(arrival, read, by ?? known.asked.model);
   gate.record.modelCall(call, names, 'refusal' in ending ? refused(arrival, response, ending) : ending);
   return null;
 }
 
-interface Way {
+interface Way extends Known {
   readonly arrival: ModelArrival;
   readonly call: Call;
   readonly session: SessionFacts;
   readonly plain: Buffer;
   readonly read: ModelBody;
-  readonly facts: ModelWay;
 }
 
-async function decideAndAct(
-  gate: Gate,
-  way: Way,
-  response: ServerResponse,
-): Promise<ModelEnding | Unanswered> {
-  const { arrival, call, session, plain, read, facts } = way;
-  const { operation, headers, tokenText, query, body, encoding } = arrival;
-  const { dialect } = operation;
-  const { model, url, credential } = facts;
-  const decision = decideModelCall({ name: read.model, dialect, session, model, url, credential });
-  if (!(decision instanceof Allow)) return { refusal: decision.reason };
+interface Acted {
+  readonly ending: ModelEnding | Unanswered;
+  /** Who answered, or was called last; none where nobody was. */
+  readonly by?: ModelFacts;
+}
+
+async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Promise<Acted> {
+  const { arrival, call, session, plain, read, asked, fixture } = way;
+  const { dialect } = arrival.operation;
+  const plan = decideModelCall({ dialect, session, asked, fixture });
+  if (plan instanceof Deny) return { ending: { refusal: plan.reason } };
   const unstarted = await startCall(gate.facts, call);
-  if (unstarted === 'client_left') return LEFT;
-  if (unstarted) return { refusal: unstarted };
-  const service = model && findService(model.provider, dialect);
-  if (!model || !url || !service)
-    return answerEcho(decision, { call, dialect, body: plain, streamed: read.streamed }, response);
-  const edits = makeEdits(read, model);
-  // What is not edited goes on as it came, compressed too.
-  const same = edits.length === 0;
-  const { streamIdleMs } = gate;
-  const { upstreamName } = model;
-  const target = { dialect, url, service, upstreamName, credential, operation: operation.suffix, query };
-  const request = { ...target, headers, token: tokenText, streamIdleMs };
-  return callModel(
-    decision,
-    gate.upstreams,
-    call,
-    {
-      ...request,
-      body: same ? body : applyEdits(plain, edits),
-      plain: !same && encoding !== '',
-      hidesUsage: read.usageEdit !== null && edits.includes(read.usageEdit),
-    },
-    response,
-  );
+  if (unstarted === 'client_left') return { ending: LEFT };
+  if (unstarted) return { ending: { refusal: unstarted } };
+  if ('builtIn' in plan) {
+    const { proof, model } = plan.builtIn;
+    const request = { call, dialect, body: plain, streamed: read.streamed };
+    return { ending: await answerEcho(proof, request, response), by: model };
+  }
+  const means = { upstreams: gate.upstreams, call, request: writeRequest(gate, way), response };
+  const { ending, by } = await callCandidates(plan.candidates, means, gate.record.passedOver(call));
+  return { ending, by: by.model };
 }
 
-/** What of a body is not the provider's to read as it came. */
-function makeEdits(read: ModelBody, { upstreamName, provider }: ModelFacts): Edit[] {
-  const asks = findProvider(provider)?.streamUsage === 'on_request';
-  return [makeNameEdit(read, upstreamName), asks ? read.usageEdit : null].filter((edit) => edit !== null);
+function writeRequest({ streamIdleMs }: Gate, { arrival, plain, read }: Way): ModelRequest {
+  const { operation, headers, tokenText: token, query, body, encoding } = arrival;
+  const sent = { body, encoding, plain, read };
+  const asked = { dialect: operation.dialect, operation: operation.suffix, query };
+  return { ...asked, headers, token, streamIdleMs, write: (model) => writeBody(sent, model) };
 }
 
-/** What is known of the model that was asked for. */
-interface ModelWay {
-  readonly model: ModelFacts | null;
-  readonly url: UpstreamUrl | null;
-  readonly credential: GateCredential | null;
+/** What is known of the model that was asked for, and of what may answer in its place. */
+interface Known {
+  readonly asked: AskedFacts;
+  /** The built-in model that every call is answered from. */
+  readonly fixture: ModelFacts | null;
 }
 
-async function loadFacts(gate: Gate, name: string): Promise<ModelWay> {
-  const model = await gate.facts.model(name);
-  const url = model?.baseUrl ? parseUpstreamUrl(model.baseUrl) : null;
-  const credential = model?.credentialId ? await gate.credentials.read(model.credentialId) : null;
-  return { model, url: typeof url === 'string' ? null : url, credential };
+async function loadKnown({ facts, credentials }: Gate, name: string): Promise<Known> {
+  const { fixtureModel } = await facts.settings();
+  const asked = await loadAsked(facts, credentials, name);
+  return { asked, fixture: fixtureModel === null ? null : await facts.model(fixtureModel) };
 }
 
 function nameCall(
@@ -164,8 +152,12 @@ function nameCall(
   return { model: name, upstreamName, provider, dialect, streamed: read.streamed };
 }
 
-function refused(arrival: ModelArrival, response: ServerResponse, { refusal }: Unanswered): ModelEnding {
-  const status = refuse(arrival, response, refusal);
+function refused(
+  arrival: ModelArrival,
+  response: ServerResponse,
+  { refusal, detail }: Unanswered,
+): ModelEnding {
+  const status = refuse(arrival, response, refusal, detail);
   return { outcome: refusal, status, tokens: NO_TOKENS, firstByteMs: null };
 }
 
@@ -173,8 +165,9 @@ function refuse(
   { operation, userAgent }: ModelArrival,
   response: ServerResponse,
   reason: RefusalReason,
+  detail?: RefusalDetail,
 ): number {
-  const answer = formatRefusal(FAMILIES[operation.dialect], reason, { userAgent });
+  const answer = formatRefusal(FAMILIES[operation.dialect], reason, { userAgent, detail });
   send(response, answer);
   return answer.status;
 }

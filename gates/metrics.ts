@@ -4,6 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   readonly registry: Registry;
   readonly modelCalls: Counter<'dialect' | 'outcome'>;
+  /** Models that did not answer and for which a fallback was called. */
+  readonly passedOver: Counter<'reason'>;
   readonly toolCalls: Counter<'outcome'>;
   readonly refusals: Counter<'reason'>;
   readonly tokens: Counter<'direction'>;
@@ -26,6 +28,9 @@ export function makeMetrics(running: () => number, feedLive: () => boolean): Met
     modelCalls: counter('model_calls', 'Model calls in the ledger, by how they ended', [
       'dialect',
       'outcome',
+    ]),
+    passedOver: counter('passed_over', 'Models that did not answer and for which a fallback was called', [
+      'reason',
     ]),
     toolCalls: counter('tool_calls', 'Calls of HTTP tools, by how they ended', ['outcome']),
     refusals: counter('refusals', 'Refusals that have no row', ['reason']),

@@ -137,6 +137,11 @@ export const REFUSALS = {
     'the provider answered with a redirect',
     'have an operator set the base URL it points to',
   ),
+  provider_busy: passing(
+    503,
+    'no provider of the model could answer: busy, failing or not to be reached',
+    'try again later',
+  ),
   facts_unavailable: passing(
     503,
     'the state of the run could not be read',

@@ -6,7 +6,9 @@ import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
 import type { TokenCounts, UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import type { Dialect } from '../core-lite/state/dialect.ts';
+import type { PassedOver } from './act/first-look.ts';
 import type { Call } from './calls.ts';
+import type { Candidate } from './decide/model-call.ts';
 import type { HttpOutcome } from './http-outcomes.ts';
 import type { Metrics } from './metrics.ts';
 import type { Outcome, RefusalReason } from './reasons.ts';
@@ -85,6 +87,16 @@ export class Recorder {
       },
       'model call',
     );
+  }
+
+  /** Tells of each model of a call that did not answer, for which the next one was called. */
+  passedOver(call: Call): (candidate: Candidate, reason: PassedOver['passedOver']) => void {
+    const { metrics, logger } = this.#options;
+    const { sub: session, trn: turn } = call.token.claims;
+    return ({ model: { name: model, provider } }, reason) => {
+      metrics.passedOver.inc({ reason });
+      logger.warn({ session, turn, model, provider, reason }, 'model passed over');
+    };
   }
 
   toolCall(call: Call, tool: string, outcome: HttpOutcome | 'http.undeclared' | 'completed'): void {

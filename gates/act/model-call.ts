@@ -1,27 +1,23 @@
 /** Stage 6 of a model call: sends it to its provider with the vault's credential, and passes the answer on. */
 import type { ServerResponse } from 'node:http';
-import type { Allow } from '../../core-lite/decision.ts';
-import type { UpstreamUrl } from '../../core-lite/network/upstream-url.ts';
-import type { Service } from '../../core-lite/providers/provider.ts';
 import type { Dialect } from '../../core-lite/state/dialect.ts';
-import type { GateCredential } from '../../core-lite/vault/gate-credentials.ts';
+import type { ModelFacts } from '../../core-lite/state/model.ts';
+import type { RefusalDetail } from '../answer.ts';
 import type { Call } from '../calls.ts';
+import type { Candidate } from '../decide/model-call.ts';
 import type { Metered } from '../meter.ts';
 import type { RefusalReason, StopReason } from '../reasons.ts';
 import { type ModelEnding, NO_TOKENS } from '../record.ts';
 import { headerNames, type PutOn, putOn } from './credential.ts';
+import { FirstLook, type PassedOver } from './first-look.ts';
 import { type RawHeaders, requestHeaders } from './headers.ts';
 import { providerPath } from './provider-path.ts';
 import { AnswerRelay, type RelayEnd } from './relay-answer.ts';
 import type { Upstreams } from './upstream.ts';
+import type { ModelBytes } from './write-body.ts';
 
 export interface ModelRequest {
   readonly dialect: Dialect;
-  readonly url: UpstreamUrl;
-  readonly service: Service;
-  /** The provider's name for the model. */
-  readonly upstreamName: string;
-  readonly credential: GateCredential | null;
   /** The caller's own, with everything that must not pass. */
   readonly headers: RawHeaders;
   /** The caller's token. */
@@ -30,61 +26,85 @@ export interface ModelRequest {
   readonly operation: string;
   /** Begins with its `?`; empty where there is none. */
   readonly query: string;
-  readonly body: Buffer;
+  /** The body as this model's provider gets it. */
+  readonly write: (model: ModelFacts) => ModelBytes;
   /** How long a stream may be silent. */
   readonly streamIdleMs: number;
-  /** The body was written anew from a compressed one. */
-  readonly plain: boolean;
-  /** Whether the body was made to ask for the usage, which its caller does not. */
-  readonly hidesUsage: boolean;
+}
+
+/** What a call is made with. */
+export interface Means {
+  readonly upstreams: Upstreams;
+  readonly call: Call;
+  readonly request: ModelRequest;
+  readonly response: ServerResponse;
 }
 
 /** Why nothing of an answer went out: the caller is still to be told. */
 export interface Unanswered {
   readonly refusal: RefusalReason;
+  readonly detail?: RefusalDetail | undefined;
 }
 
-/** @param proof that the call was allowed; without it nothing leaves */
+/**
+ * Calls one candidate.
+ * @param more whether another one is left, so that this one may be passed over
+ */
 export async function callModel(
-  proof: Allow<string>,
-  upstreams: Upstreams,
-  call: Call,
-  request: ModelRequest,
-  response: ServerResponse,
-): Promise<ModelEnding | Unanswered> {
-  const { dialect, url, service, credential } = request;
+  candidate: Candidate,
+  more: boolean,
+  means: Means,
+): Promise<ModelEnding | Unanswered | PassedOver> {
+  const { proof, url, service, credential, model } = candidate;
+  const { upstreams, call, request } = means;
   const pool = await upstreams.reach(proof, url, credential, call.signal).catch((error: unknown) => {
     if (call.stopped) return null;
     throw error;
   });
   if (pool === null) return unsent(call.stopped);
-  if (typeof pool === 'string') return { refusal: pool };
+  if (typeof pool === 'string') return more ? { passedOver: pool, retryAfter: '' } : { refusal: pool };
   const credentials = putOn(proof, credential, service.key);
-  const relay = new AnswerRelay({
+  const bytes = request.write(model);
+  const relay = openRelay(means, credentials, bytes);
+  const look = more ? new FirstLook(relay) : null;
+  const handler = look ?? relay;
+  const headers = [...passedHeaders(request, credentials, bytes), ...credentials.headers];
+  const { operation, query } = request;
+  const path = providerPath(url, service, { model: model.upstreamName, operation, query });
+  try {
+    // After the caller's bytes are read, nothing between here and the provider waits.
+    if (!call.stopped) pool.dispatch({ path, method: 'POST', headers, body: bytes.body }, handler);
+  } catch (error) {
+    handler.refuse(error);
+  }
+  const end = await relay.ended;
+  return look?.passed ?? conclude(end, relay, call);
+}
+
+function openRelay(
+  { call, request, response }: Means,
+  { secrets }: PutOn,
+  { hidesUsage }: ModelBytes,
+): AnswerRelay {
+  return new AnswerRelay({
     response,
-    dialect,
-    secrets: credentials.secrets,
-    hidesUsage: request.hidesUsage,
+    dialect: request.dialect,
+    secrets,
+    hidesUsage,
     signal: call.signal,
     stopped: () => call.stopped,
     wholeLimitMs: WHOLE_LIMIT_MS,
     idleLimitMs: request.streamIdleMs,
     now: Date.now,
   });
-  const headers = [...passedHeaders(request, credentials), ...credentials.headers];
-  const { upstreamName: model, operation, query } = request;
-  const path = providerPath(url, service, { model, operation, query });
-  try {
-    // After the caller's bytes are read, nothing between here and the provider waits.
-    if (!call.stopped) pool.dispatch({ path, method: 'POST', headers, body: request.body }, relay);
-  } catch (error) {
-    relay.refuse(error);
-  }
-  return conclude(await relay.ended, relay, call);
 }
 
 /** The caller's headers, without those that do not hold any more. */
-function passedHeaders({ headers, token, plain, hidesUsage }: ModelRequest, credentials: PutOn): string[] {
+function passedHeaders(
+  { headers, token }: ModelRequest,
+  credentials: PutOn,
+  { plain, hidesUsage }: ModelBytes,
+): string[] {
   const dropped = headerNames(credentials);
   if (plain) dropped.push('content-encoding');
   // What is compressed has no event that could be left out.
