@@ -97,6 +97,19 @@ describe('model', () => {
   });
 });
 
+describe('tenant', () => {
+  it('shows and sets the fixture model', async () => {
+    expect((await type('tenant', 'show')).out).toEqual(['fixture-model none: each model is called']);
+    const set = await type('tenant', 'set', '--fixture-model', 'fixture/slow');
+    expect(set.out).toEqual(['fixture-model fixture/slow: every call is answered from it']);
+    expect((await type('tenant', 'show', '--json')).out.join('')).toContain('"fixtureModel": "fixture/slow"');
+    await type('tenant', 'set', '--fixture-model', 'none');
+    expect((await type('tenant', 'show')).out).toEqual(['fixture-model none: each model is called']);
+    expect((await type('tenant', 'set')).err.join()).toContain('needs --fixture-model');
+    expect((await type('tenant', 'set', '--fixture-model', 'gpt-5')).err.join()).toContain('is one of');
+  });
+});
+
 describe('usage', () => {
   it('shows what that used', async () => {
     for (let tries = 0; tries < 100; tries += 1) {

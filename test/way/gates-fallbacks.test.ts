@@ -22,7 +22,8 @@ beforeAll(async () => {
     startProvider('strange.test'),
   ]);
   closedPort = await findClosedPort();
-  gates = await startTestGates([first, second, third, { ...strange, caPem: null }]);
+  const providers = [first, second, third, { ...strange, caPem: null }];
+  gates = await startTestGates(providers, { SALLYPORT_DNS_SERVERS: '127.0.0.1:9' });
   await putModel(gates, 'third', third, { key: KEYS.third, upstreamName: 'third-up' });
   await putModel(gates, 'second', second, { key: KEYS.second, upstreamName: 'second-up' });
   await put('first', first.port, {

@@ -331,6 +331,7 @@ const ELSEWHERE: readonly RefusalReason[] = [
   'internal',
   'media_type_refused',
   'plaintext_refused',
+  'provider_busy',
   'provider_certificate',
   'provider_failed',
   'provider_timeout',
