@@ -44,7 +44,7 @@ export class FirstLook implements Dispatcher.DispatchHandler {
     statusText = '',
   ): void {
     if (this.#passed || status < 200) return;
-    const head = readHead(controller, status, statusText);
+    const head = readHead(controller, status, statusText, false);
     const start = (): void => this.#relay.onResponseStart(controller, status, headers, statusText);
     if (isBusy(status)) this.#passOver('provider_busy', head);
     else if (status !== 200 || !head.events || isCoded(head)) start();
