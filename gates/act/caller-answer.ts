@@ -13,8 +13,10 @@ export class CallerAnswer {
   readonly #dialect: Dialect;
   readonly #silenceMs: number;
   #head: AnswerHead | null = null;
-  /** Events that may be added to. */
-  #open = false;
+  #secrets: readonly Buffer[] = [];
+  #sent = false;
+  /** Events may be added. */
+  #roomy = false;
   #lastBytes: Buffer = EMPTY;
   #silence: NodeJS.Timeout | undefined;
 
@@ -27,7 +29,7 @@ export class CallerAnswer {
 
   /** `null` while nothing went out. */
   get status(): number | null {
-    return this.#head?.status ?? null;
+    return this.#sent ? (this.#head?.status ?? null) : null;
   }
 
   /** Whether more would wait in memory. */
@@ -35,22 +37,31 @@ export class CallerAnswer {
     return this.#response.writableNeedDrain;
   }
 
-  writeHead(head: AnswerHead, secrets: readonly Buffer[]): void {
+  /** A stream's head leaves at once; any other with its first bytes, in one write: till then all may still be refused. */
+  open(head: AnswerHead, secrets: readonly Buffer[]): void {
     this.#head = head;
+    this.#secrets = secrets;
+    if (!head.events) return;
+    this.sendHead();
+    this.#response.flushHeaders();
     // Only a stream without a length has room for a comment, or for one more event.
-    this.#open = head.events && !isCoded(head) && !head.hasLength;
-    const response = this.#response;
-    response.sendDate = false;
-    const [phrase = '', ...masked] = maskHeaders([head.statusText, ...head.headers], secrets);
-    response.writeHead(head.status, phrase, masked);
-    // A stream's head leaves at once; any other goes with its first bytes, in one write.
-    if (head.events) response.flushHeaders();
-    if (this.#open) this.#silence = setTimeout(this.#onSilence, this.#silenceMs);
+    this.#roomy = !isCoded(head) && !head.hasLength;
+    if (this.#roomy) this.#silence = setTimeout(this.#onSilence, this.#silenceMs);
+  }
+
+  sendHead(): void {
+    const head = this.#head;
+    if (this.#sent || !head) return;
+    this.#sent = true;
+    this.#response.sendDate = false;
+    const [phrase = '', ...masked] = maskHeaders([head.statusText, ...head.headers], this.#secrets);
+    this.#response.writeHead(head.status, phrase, masked);
   }
 
   write(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    if (this.#open) {
+    this.sendHead();
+    if (this.#roomy) {
       this.#lastBytes =
         bytes.length >= 4 ? bytes.subarray(-4) : Buffer.concat([this.#lastBytes, bytes]).subarray(-4);
       this.#silence?.refresh();
@@ -72,7 +83,7 @@ export class CallerAnswer {
   breakOff(reason: string | null): void {
     this.rest();
     if (this.#response.destroyed) return;
-    if (!this.#open || !isStreamError(reason)) {
+    if (!this.#roomy || !isStreamError(reason)) {
       // Node writes what it was given in this turn at the end of it.
       setImmediate(() => this.#response.destroy());
       return;

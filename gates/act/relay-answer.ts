@@ -109,7 +109,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
       clearTimeout(this.#limit);
       this.#limit = setTimeout(this.#onLimit, idleLimitMs);
     }
-    this.#answer.writeHead(head, secrets);
+    this.#answer.open(head, secrets);
   }
 
   /** Chunks that came with one read are one step: a flood of small events costs a write for each read, not for each. */
@@ -178,13 +178,14 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
     this.#waiting = [];
     this.#finish(reason);
     this.#controller?.abort(LEFT);
-    if (this.#head !== null) this.#answer.breakOff(reason);
+    if (this.#answer.status !== null) this.#answer.breakOff(reason);
   }
 
   #finish(failure: RelayEnd['failure']): void {
     if (this.#done) return;
     this.#done = true;
     clearTimeout(this.#limit);
+    if (failure === null) this.#answer.sendHead();
     this.#answer.rest();
     this.#passage?.close();
     const { signal, response } = this.#options;
