@@ -87,6 +87,8 @@ export class Calls {
       if (!response.writableFinished) call.stop('client_left');
     };
     response.once('close', leave);
+    // The answer to a pipelined request has no connection before those ahead of it are whole.
+    if (!response.socket) response.req.socket.once('close', leave);
     if (response.destroyed) leave();
     const ofSession = this.#running.get(token.claims.sub) ?? new Set();
     this.#running.set(token.claims.sub, ofSession.add(call));

@@ -121,6 +121,17 @@ function pinnedLookup(addresses: readonly Address[]): Lookup {
 }
 
 const LOOPBACK: readonly Address[] = ['127.0.0.1', '::1'].flatMap((text) => parseAddress(text) ?? []);
+/**
+ * Whether a provider that hangs up on a used connection before it answers has executed the request, nobody can know: such
+ * a call fails and is never sent again from here. So no connection is used when its provider may be about to hang up: the
+ * shortest that servers keep one by default is 5 s (Node, uvicorn), and where a provider says for how long (`Keep-Alive:
+ * timeout`) it is 2 s less. What has hung up by then is seen before a request is written.
+ */
+const KEPT_CONNECTIONS = {
+  keepAliveTimeout: 4_000,
+  keepAliveTimeoutThreshold: 2_000,
+  keepAliveMaxTimeout: 60_000,
+};
 /** Calls have limits of their own: a provider that thinks for minutes is no failure. */
 const POOL_OPTIONS = {
   pipelining: 1,
@@ -128,6 +139,7 @@ const POOL_OPTIONS = {
   bodyTimeout: 0,
   allowH2: false,
   maxHeaderSize: 64 * 1024,
+  ...KEPT_CONNECTIONS,
 };
 /** The design's figure for the whole dial. RFC 8305 section 8: the delay between families. */
 const CONNECT_OPTIONS = {

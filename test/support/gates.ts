@@ -12,6 +12,9 @@ import type { Service } from '../../core-lite/service.ts';
 import type { Provider } from './provider.ts';
 import { startWorld, type World } from './world.ts';
 
+/** Where a provider is, and whom to trust there. */
+type Place = Pick<Provider, 'host' | 'port' | 'caPem'>;
+
 export interface TestRun {
   readonly session: string;
   readonly turn: string;
@@ -68,7 +71,7 @@ export interface TestGates {
 }
 
 export async function startTestGates(
-  providers: readonly Provider[],
+  providers: readonly Place[],
   settings: Readonly<Record<string, string>> = {},
 ): Promise<TestGates> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-gates-'));
@@ -102,7 +105,7 @@ export async function startTestGates(
 export async function putModel(
   { world }: TestGates,
   name: string,
-  provider: Provider,
+  provider: Place,
   more: { readonly key?: string; readonly dialects?: readonly string[]; readonly upstreamName?: string } = {},
 ): Promise<void> {
   const { key, dialects = ['openai', 'anthropic'], upstreamName } = more;

@@ -4,10 +4,11 @@
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer as createHttpServer, request, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { Pool } from 'undici';
 import type { Dialect } from '../../core-lite/state/dialect.ts';
 import { AnswerRelay, type RelayEnd } from '../../gates/act/relay-answer.ts';
+import { startRawProvider } from './raw-provider.ts';
 
 export interface RigOptions {
   /** What the provider does once a request is there. */
@@ -45,13 +46,13 @@ export interface Rig {
 
 export async function startRig(options: RigOptions): Promise<Rig> {
   const upstreams: Socket[] = [];
-  const provided: Socket[] = [];
   const onConnect = (message: unknown): void => {
     upstreams.push((message as { socket: Socket }).socket);
   };
   subscribe('undici:client:connected', onConnect);
-  const provider = createServer((socket) => serveScript(socket, options.script, provided));
-  const pool = new Pool(`http://127.0.0.1:${await listen(provider)}`, { headersTimeout: 0, bodyTimeout: 0 });
+  const provider = await startRawProvider();
+  provider.onRequest = options.script;
+  const pool = new Pool(`http://127.0.0.1:${provider.port}`, { headersTimeout: 0, bodyTimeout: 0 });
   const ends: RelayEnd[] = [];
   const responses: ServerResponse[] = [];
   const server = createHttpServer((_request, response) => {
@@ -63,29 +64,16 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     ends,
     responses,
     upstreams,
-    provided,
+    provided: provider.connections,
     port,
     ask: (onData) => ask(port, onData),
     close: async () => {
       unsubscribe('undici:client:connected', onConnect);
       server.closeAllConnections();
-      for (const socket of provided) socket.destroy();
       await pool.destroy();
-      await Promise.all([server, provider].map((each) => new Promise((resolve) => each.close(resolve))));
+      await Promise.all([provider.close(), new Promise((resolve) => server.close(resolve))]);
     },
   };
-}
-
-function serveScript(socket: Socket, script: (socket: Socket) => void, provided: Socket[]): void {
-  provided.push(socket);
-  let head = '';
-  socket.setNoDelay(true).on('error', () => {});
-  socket.on('data', (chunk) => {
-    head += chunk.toString('latin1');
-    if (!head.includes('\r\n\r\n')) return;
-    head = '';
-    script(socket);
-  });
 }
 
 async function relay(pool: Pool, options: RigOptions, response: ServerResponse): Promise<RelayEnd> {

@@ -304,7 +304,7 @@ describe('a compressed answer', () => {
   });
 
   it('is not decoded to the end of a bomb', async () => {
-    const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
+    const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024), { level: 1 });
     const { ask, ends } = await start({
       secrets: [KEY],
       script: (socket) =>
