@@ -92,6 +92,7 @@ async function relay(pool: Pool, options: RigOptions, response: ServerResponse):
     response,
     dialect,
     secrets: secrets.map((secret) => Buffer.from(secret)),
+    hidesUsage: false,
     signal: gone.signal,
     stopped: () => (gone.signal.aborted ? 'client_left' : null),
     idleLimitMs,
