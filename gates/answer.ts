@@ -70,7 +70,9 @@ export function formatError(surface: Surface, code: string, status: number, mess
     case 'openai':
       return JSON.stringify({ error: { message, type: openaiType(status), param: null, code } });
     case 'gemini':
-      return JSON.stringify({ error: { code: status, message, status: geminiStatus(status), reason: code } });
+      return JSON.stringify({
+        error: { code: status, message, status: geminiStatus(status), details: [geminiInfo(code)] },
+      });
     case 'own':
       return JSON.stringify({ error: { code, message } });
     default:
@@ -80,6 +82,11 @@ export function formatError(surface: Surface, code: string, status: number, mess
 
 function anthropicType(status: number): string {
   return ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+}
+
+/** As google.rpc.ErrorInfo is written in JSON: the place for a word of one's own. */
+function geminiInfo(reason: string): object {
+  return { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'sallyport' };
 }
 
 /** The names of google.rpc.Code. */
@@ -117,7 +124,7 @@ interface DeafClient {
 const DEAF_CLIENTS: readonly DeafClient[] = [
   // Sends everything but a 400 again, up to thirty times. On an expired token it asks its token command for a new one.
   { agent: /\bcodex/i, resends: (_status, reason) => reason !== 'token_expired' },
-  { agent: /\bai-sdk\//, resends: (status) => status === 409 || status === 429 || status >= 500 },
+  { agent: /\bai-sdk[-/]/, resends: (status) => status === 409 || status === 429 || status >= 500 },
 ];
 /** RFC 6750 section 3. */
 const CHALLENGE = 'Bearer realm="sallyport-gates"';

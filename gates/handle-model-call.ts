@@ -16,7 +16,7 @@ import { formatRefusal, type RefusalDetail, send } from './answer.ts';
 import type { Call, RunToken } from './calls.ts';
 import { type AskedFacts, loadAsked } from './candidates.ts';
 import { decideModelCall } from './decide/model-call.ts';
-import type { Operation } from './dialects/operations.ts';
+import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { readBody } from './read/body.ts';
 import { type ModelBody, readModelBody } from './read/model-call.ts';
@@ -107,7 +107,9 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   const { arrival, call, session, plain, read, asked, fixture } = way;
   const { dialect } = arrival.operation;
   const plan = decideModelCall({ dialect, session, asked, fixture });
-  if (plan instanceof Deny) return { ending: { refusal: plan.reason } };
+  if (plan instanceof Deny) {
+    return { ending: { refusal: plan.reason, detail: explain(plan.reason, asked.model) } };
+  }
   const unstarted = await startCall(gate.facts, call);
   if (unstarted === 'client_left') return { ending: LEFT };
   if (unstarted) return { ending: { refusal: unstarted } };
@@ -150,6 +152,13 @@ function nameCall(
   const name = read.model.slice(0, MAX_NAME_CHARS);
   const { upstreamName = name, provider = null } = model ?? {};
   return { model: name, upstreamName, provider, dialect, streamed: read.streamed };
+}
+
+/** What a refusal alone does not tell. */
+function explain(reason: RefusalReason, model: ModelFacts | null): RefusalDetail | undefined {
+  if (reason !== 'dialect_unserved' || !model) return undefined;
+  const routes = model.dialects.map((dialect) => `${dialect} (${DIALECT_ROUTES[dialect]})`);
+  return { text: `it speaks ${routes.join(', ')}` };
 }
 
 function refused(

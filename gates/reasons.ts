@@ -42,7 +42,7 @@ export const REFUSALS = {
   dialect_unserved: final(
     400,
     'the model is not served in this dialect',
-    'call the route of a dialect that it speaks: see GET /v1/models',
+    'call it in a dialect that it speaks: GET /v1/models tells',
   ),
   token_missing: final(
     401,

@@ -26,6 +26,15 @@ export const OPERATIONS = {
   countGenerate: { dialect: 'gemini', suffix: ':countTokens', streamed: false, counts: true },
 } as const satisfies Readonly<Record<string, Operation>>;
 
+/** Where each dialect is called, as its clients are told. */
+export const DIALECT_ROUTES: Readonly<Record<Dialect, string>> = {
+  openai: 'POST /v1/chat/completions',
+  responses: 'POST /v1/responses',
+  embeddings: 'POST /v1/embeddings',
+  anthropic: 'POST /v1/messages',
+  gemini: 'POST /v1beta/models/{model}:generateContent',
+};
+
 /** The paths, behind their version, of what is asked with the model's name in the body. */
 export const BODY_PATHS: Readonly<Record<string, Operation>> = {
   '/chat/completions': OPERATIONS.chat,

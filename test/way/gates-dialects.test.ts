@@ -108,7 +108,8 @@ describe('a route whose path names the model', () => {
     ] as const) {
       const reply = await gates.ask(path, { headers: { 'x-goog-api-key': run.token }, body: '{}' });
       expect([reply.status, reply.headers['sallyport-reason']]).toEqual([status, reason]);
-      const error = { code: status, message: expect.any(String), status: expect.any(String), reason };
+      const details = [expect.objectContaining({ reason, domain: 'sallyport' })];
+      const error = { code: status, message: expect.any(String), status: expect.any(String), details };
       expect(JSON.parse(reply.text)).toEqual({ error });
     }
   });
