@@ -19,6 +19,7 @@ import { decideModelCall } from './decide/model-call.ts';
 import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { readBody } from './read/body.ts';
+import { readClientHints } from './read/client-hints.ts';
 import { type ModelBody, readModelBody } from './read/model-call.ts';
 import type { RefusalReason } from './reasons.ts';
 import { type ModelCallNames, type ModelEnding, NO_TOKENS } from './record.ts';
@@ -144,14 +145,15 @@ async function loadKnown({ facts, credentials }: Gate, name: string): Promise<Kn
 }
 
 function nameCall(
-  { operation: { dialect } }: ModelArrival,
+  { operation: { dialect, counts }, headers }: ModelArrival,
   read: ModelBody,
   model: ModelFacts | null,
 ): ModelCallNames {
   // A name that nobody declared is the caller's text: it is kept short.
   const name = read.model.slice(0, MAX_NAME_CHARS);
   const { upstreamName = name, provider = null } = model ?? {};
-  return { model: name, upstreamName, provider, dialect, streamed: read.streamed };
+  const hints = readClientHints(headers);
+  return { model: name, upstreamName, provider, dialect, streamed: read.streamed, counts, ...hints };
 }
 
 /** What a refusal alone does not tell. */

@@ -11,6 +11,8 @@ import type { Call } from './calls.ts';
 import type { Candidate } from './decide/model-call.ts';
 import type { HttpOutcome } from './http-outcomes.ts';
 import type { Metrics } from './metrics.ts';
+import { priceCall } from './price.ts';
+import type { ClientHints } from './read/client-hints.ts';
 import type { Outcome, RefusalReason } from './reasons.ts';
 
 /** How a model call ended. */
@@ -23,13 +25,15 @@ export interface ModelEnding {
 }
 
 /** Which model call it was. */
-export interface ModelCallNames {
+export interface ModelCallNames extends ClientHints {
   readonly model: string;
   readonly upstreamName: string;
   /** `null` where no model of the catalogue was found. */
   readonly provider: string | null;
   readonly dialect: Dialect;
   readonly streamed: boolean;
+  /** It only asked how many tokens a call would have. */
+  readonly counts: boolean;
 }
 
 export interface RecorderOptions {
@@ -41,6 +45,8 @@ export interface RecorderOptions {
 
 export class Recorder {
   readonly #options: RecorderOptions;
+  /** The models of which it was said that their price is not known. */
+  readonly #unpriced = new Set<string>();
 
   constructor(options: RecorderOptions) {
     // Every field of these lines is named here and is no secret: redacting each one again is a tenth of a small call.
@@ -50,39 +56,39 @@ export class Recorder {
   modelCall(call: Call, names: ModelCallNames, ending: ModelEnding): void {
     const { ledger, metrics, logger } = this.#options;
     const { sub: sessionId, trn: turnId, agt: agent } = call.token.claims;
+    const { counts, ...named } = names;
     const id = makeId('usg');
     const durationMs = this.#since(call);
-    ledger.add({
-      id,
-      at: call.at,
-      sessionId,
-      turnId,
-      agent,
-      ...names,
-      ...ending,
-      ...NO_HINTS,
-      costUsd: null,
-      duplicate: false,
-      presumed: false,
-      durationMs,
-    });
-    const { outcome, status, tokens, firstByteMs } = ending;
-    metrics.modelCalls.inc({ dialect: names.dialect, outcome });
-    if (firstByteMs !== null) metrics.firstByte.observe(firstByteMs / 1000);
-    metrics.tokens.inc({ direction: 'input' }, tokens.input ?? 0);
-    metrics.tokens.inc({ direction: 'output' }, tokens.output ?? 0);
-    const { input, output } = tokens;
+    const { outcome, status, firstByteMs } = ending;
+    // A provider takes nothing for a count, and its answer has no usage.
+    const free = counts && outcome === 'completed';
+    const tokens = free ? NOTHING : ending.tokens;
+    const costUsd = free ? 0 : this.#price(call, names, tokens);
+    const row = { id, at: call.at, sessionId, turnId, agent, ...named, outcome, status, tokens, costUsd };
+    ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, presumed: false });
+    const { model, upstreamName, provider, dialect, streamed } = names;
+    metrics.modelCall({ dialect, provider, outcome, tokens, costUsd, firstByteMs, durationMs });
+    const { input, output, cached, cacheWrite, reasoning } = tokens;
     logger.info(
       {
         id,
         session: sessionId,
         turn: turnId,
         agent,
-        ...names,
+        model,
+        upstreamName,
+        provider,
+        dialect,
+        streamed,
         outcome,
         status,
         input,
         output,
+        cached,
+        cacheWrite,
+        reasoning,
+        costUsd,
+        firstByteMs,
         ms: durationMs,
       },
       'model call',
@@ -116,6 +122,20 @@ export class Recorder {
     this.#options.logger.error({ err: error }, 'call failed');
   };
 
+  #price(call: Call, { provider, upstreamName: model }: ModelCallNames, tokens: TokenCounts): number | null {
+    const cost = priceCall({ provider, model, at: call.at }, tokens);
+    if (cost !== null || tokens.input === null || tokens.output === null) return cost;
+    const name = `${provider} ${model}`;
+    if (!this.#unpriced.has(name) && this.#unpriced.size < MAX_UNPRICED) {
+      this.#unpriced.add(name);
+      this.#options.logger.warn(
+        { provider, model },
+        'no price is known for this model: its calls have no cost',
+      );
+    }
+    return null;
+  }
+
   #since(call: Call): number {
     return this.#options.now().getTime() - call.at.getTime();
   }
@@ -128,4 +148,7 @@ export const NO_TOKENS: TokenCounts = {
   cacheWrite: null,
   reasoning: null,
 };
-const NO_HINTS = { clientSession: null, clientAgent: null, clientParentAgent: null };
+
+const NOTHING: TokenCounts = { input: 0, output: 0, cached: 0, cacheWrite: 0, reasoning: 0 };
+/** More models than an operator has. */
+const MAX_UNPRICED = 1_000;

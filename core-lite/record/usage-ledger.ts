@@ -17,6 +17,8 @@ export interface TokenCounts {
   readonly cacheWriteHour?: number;
   /** Searches that the provider made and charges one by one: only the price asks for them. */
   readonly webSearches?: number;
+  /** What the provider itself says that the call cost, in US dollars. */
+  readonly toldUsd?: number;
 }
 
 export interface UsageEntry {

@@ -8,6 +8,12 @@ import type { Dialect } from '../../core-lite/state/dialect.ts';
 import { asObject, type Fields } from './usage.ts';
 
 export function countTokens(dialect: Dialect, usage: Fields): TokenCounts {
+  const { cost } = usage;
+  const told = typeof cost === 'number' && Number.isFinite(cost) && cost >= 0;
+  return { ...countBy(dialect, usage), ...(told ? { toldUsd: cost } : {}) };
+}
+
+function countBy(dialect: Dialect, usage: Fields): TokenCounts {
   switch (dialect) {
     case 'openai':
     case 'responses':

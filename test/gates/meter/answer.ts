@@ -13,7 +13,11 @@ export interface Answer {
   /** It came to its end where it is not said. */
   readonly unfinished?: true;
   /** What only the price asks for. */
-  readonly more?: { readonly cacheWriteHour?: number; readonly webSearches?: number };
+  readonly more?: {
+    readonly cacheWriteHour?: number;
+    readonly webSearches?: number;
+    readonly toldUsd?: number;
+  };
 }
 
 type Count = number | null;

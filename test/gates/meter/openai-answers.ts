@@ -112,6 +112,7 @@ export const OPENAI_ANSWERS: readonly Answer[] = [
     },
     [1000, 30, 100, 800],
     'OpenRouter: a cache was written',
+    { more: { toldUsd: 0.01 } },
   ),
   whole(
     { usage: u(3, 5, { prompt_tokens_details: { cached_tokens: 50 } }) },
@@ -146,6 +147,7 @@ export const OPENAI_ANSWERS: readonly Answer[] = [
     `: OPENROUTER PROCESSING\n\n${data(say('a'), { choices: [], usage: { ...USAGE, cost: 0.5 } }, '[DONE]')}`,
     USED,
     'OpenRouter: comments',
+    { more: { toldUsd: 0.5 } },
   ),
   stream(data(say('a'), last), USED, 'ends without [DONE]', { unfinished: true }),
   stream(`${data(say('a'), last)}data: {"choices":[],"us`, USED, 'cut off behind its usage', {
