@@ -9,7 +9,7 @@ let gates: Service;
 let variables: Record<string, string>;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ SALLYPORT_DNS_SERVERS: '127.0.0.1:9' });
   gates = await world.gates();
   variables = { ...settingsOf(world), SALLYPORT_GATES_LISTEN: formatAddress(gates.address) };
   await world.call('PUT', '/v1/vaults/team');
@@ -78,22 +78,24 @@ describe('model', () => {
     expect([wrong.status, wrong.err.join()]).toEqual([1, expect.stringContaining('IP address')]);
   });
 
-  it('tests one on the way that agents take', async () => {
-    const tested = await type(
-      'model',
-      'test',
-      'fixture/echo',
-      '--text',
-      'hello there',
-      '--dialect',
-      'anthropic',
-    );
-    expect([tested.status, tested.out.join()]).toEqual([
-      0,
-      expect.stringMatching(/^200 after \d+ms: hello there$/),
-    ]);
+  it('tests one in each dialect, on the way that agents take', async () => {
+    const test = ['model', 'test', 'fixture/echo', '--text', 'hello there'];
+    const tested = await type(...test, '--dialect', 'anthropic', '--dialect', 'openai');
+    const line = (dialect: string) =>
+      expect.stringMatching(`^${dialect}: 200 after \\d+ms \\(2 tokens in, 2 out.*\\): hello there$`);
+    expect([tested.status, tested.out]).toEqual([0, [line('openai'), line('anthropic')]]);
     const lost = await type('model', 'test', 'fixture/echo', '--gates', 'http://127.0.0.1:9');
     expect([lost.status, lost.err.join()]).toEqual([1, expect.stringContaining('cannot be reached')]);
+  });
+
+  it('says of each dialect how its test failed', async () => {
+    await type('model', 'put', 'none', '--provider', 'openai', '--url', 'https://nowhere.test');
+    const tested = await type('model', 'test', 'none');
+    expect([tested.status, tested.out]).toEqual([1, []]);
+    expect(tested.err).toEqual([
+      expect.stringMatching(/^openai: 502 after .*: the provider’s host name could not be resolved/),
+      expect.stringMatching(/^responses: 502 after .*: the provider’s host name could not be resolved/),
+    ]);
   });
 });
 
@@ -117,12 +119,12 @@ describe('usage', () => {
       if (used.out.length > 1) {
         expect(used.out[1]?.split(/ +/).slice(0, 8)).toEqual([
           'fixture/echo',
-          '1',
-          '0',
-          '0',
           '2',
           '0',
-          '2',
+          '0',
+          '4',
+          '0',
+          '4',
           '0',
         ]);
         return;

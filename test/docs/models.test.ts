@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { PROVIDERS } from '../../core-lite/providers/catalogue.ts';
-import type { Provider } from '../../core-lite/providers/provider.ts';
+import type { Provider, UsageMarks } from '../../core-lite/providers/provider.ts';
 
 const path = fileURLToPath(new URL('../../docs/models.md', import.meta.url));
 
@@ -18,7 +18,23 @@ function renderProviders(): string {
     '| `--provider` | whose | base URL | dialect: path | the key goes on as |',
     '| --- | --- | --- | --- | --- |',
   ];
-  return [...head, ...PROVIDERS.map(renderProvider), ''].join('\n');
+  const usage = ['', 'Where usage is told elsewhere than in the dialect’s own place:', ''];
+  const marks = PROVIDERS.flatMap(({ title, services }) =>
+    Object.entries(services).flatMap(([dialect, { usage: its }]) =>
+      its ? [`- ${title}, ${dialect}: ${renderUsage(its)}`] : [],
+    ),
+  );
+  return [...head, ...PROVIDERS.map(renderProvider), ...usage, ...marks, ''].join('\n');
+}
+
+function renderUsage({ at, cached, cost, reasoningApart }: UsageMarks): string {
+  const said = [
+    at && `in \`${at.join('.')}\`, too`,
+    cached && `\`${cached}\` is what came from the cache`,
+    cost && `\`${cost}\` is what it cost, in US dollars`,
+    reasoningApart && 'the output leaves out what was reasoned',
+  ];
+  return said.filter((text) => text).join('; ');
 }
 
 function renderProvider({ name, title, baseUrl, services }: Provider): string {
