@@ -67,6 +67,8 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
   app.addHook('onRequest', async (request, reply) => {
     const refusal = judgeRequest(request.raw, names);
     if (refusal) return refuse(gate, request, reply, refusal);
+    // Fastify refuses a type that it cannot parse; a route that minds the type reads the raw header.
+    request.raw.headers['content-type'] = 'application/octet-stream';
   });
   app.setNotFoundHandler((request, reply) => refuse(gate, request, reply, 'route_unknown'));
   app.setErrorHandler((error: FastifyError, request, reply) => {
