@@ -83,6 +83,7 @@ export const LISTS = {
   vault: 'vault list',
   credential: 'credential list',
   model: 'model list',
+  budget: 'budget list',
   session: 'session list',
   'signing key': 'keys list',
   'admin key': 'admin-key list',

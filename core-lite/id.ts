@@ -7,6 +7,7 @@ export type IdPrefix =
   | 'adk'
   | 'aev'
   | 'aut'
+  | 'bud'
   | 'con'
   | 'crd'
   | 'env'

@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { ChangeFeed } from '../core-lite/database/changes.ts';
+import { makeId } from '../core-lite/id.ts';
 import { decideRunStaleness } from '../core-lite/state/session.ts';
 import type { VerifiedToken } from '../core-lite/tokens/verify.ts';
 import type { Facts } from './facts.ts';
@@ -13,8 +14,12 @@ export type RunToken = VerifiedToken<'run'>;
 
 /** One call that runs. */
 export class Call {
+  /** Of its row in the ledger, if it gets one. */
+  readonly id = makeId('usg');
   readonly token: RunToken;
   readonly at: Date;
+  /** Set before anything of it leaves. */
+  sent = false;
   readonly #controller = new AbortController();
   #stopped: StopReason | null = null;
 
@@ -108,6 +113,11 @@ export class Calls {
   stopAll(): void {
     this.#closing = true;
     for (const call of this.#all()) call.stop('shutting_down');
+  }
+
+  /** Ends the calls that run now: others have taken this gate for dead, and settled them. */
+  stopRunning(reason: StopReason): void {
+    for (const call of this.#all()) call.stop(reason);
   }
 
   close(): void {

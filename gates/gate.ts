@@ -7,6 +7,7 @@ import type { Upstreams } from './act/upstream.ts';
 import type { Calls } from './calls.ts';
 import type { Facts } from './facts.ts';
 import type { Recorder } from './record.ts';
+import type { Starter } from './start.ts';
 
 export interface Gate {
   readonly tokens: TokenCache<'run'>;
@@ -17,6 +18,7 @@ export interface Gate {
   readonly openNetworks: readonly OpenNetwork[];
   /** How long a model may stay silent in a stream. */
   readonly streamIdleMs: number;
+  readonly starter: Starter;
   readonly record: Recorder;
   readonly now: () => Date;
 }

@@ -15,7 +15,6 @@ import type { Gate } from './gate.ts';
 import { HTTP_OUTCOMES, UNDECLARED } from './http-outcomes.ts';
 import { readInput } from './read/http-call.ts';
 import type { RefusalReason } from './reasons.ts';
-import { startCall } from './start.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
 
 /** A tool call that was read off its connection and authenticated. */
@@ -87,7 +86,7 @@ async function decideAndAct(
   const decision = decideHttpCall({ tool, url, credential, user: session.user, openNetworks });
   if (!(decision instanceof Allow)) return { failure: decision.reason };
   if (!url) return { failure: 'http.refused' };
-  const unstarted = await startCall(gate.facts, call);
+  const unstarted = (await gate.starter.start(call, null))?.refusal;
   if (unstarted) return unstarted === 'client_left' ? { failure: 'http.stopped' } : unstarted;
   const answered = await callTool(decision, gate.upstreams, { tool, url, credential, input }, call.signal);
   const { stopped } = call;

@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Deny } from '../core-lite/decision.ts';
+import type { Spend } from '../core-lite/record/call-starts.ts';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
@@ -15,15 +16,15 @@ import { writeBody } from './act/write-body.ts';
 import { formatRefusal, type RefusalDetail, send } from './answer.ts';
 import type { Call, RunToken } from './calls.ts';
 import { type AskedFacts, loadAsked } from './candidates.ts';
-import { decideModelCall } from './decide/model-call.ts';
+import { decideModelCall, type Plan } from './decide/model-call.ts';
 import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
+import { estimateSpend } from './estimate.ts';
 import type { Gate } from './gate.ts';
 import { readBody } from './read/body.ts';
 import { readClientHints } from './read/client-hints.ts';
 import { type ModelBody, readModelBody } from './read/model-call.ts';
 import type { RefusalReason } from './reasons.ts';
 import { type ModelCallNames, type ModelEnding, NO_TOKENS } from './record.ts';
-import { startCall } from './start.ts';
 
 /** A model call that was read off its connection and authenticated. */
 export interface ModelArrival {
@@ -111,9 +112,11 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   if (plan instanceof Deny) {
     return { ending: { refusal: plan.reason, detail: explain(plan.reason, asked.model) } };
   }
-  const unstarted = await startCall(gate.facts, call);
-  if (unstarted === 'client_left') return { ending: LEFT };
-  if (unstarted) return { ending: { refusal: unstarted } };
+  const unstarted = await gate.starter.start(call, estimate(way, plan));
+  if (unstarted) {
+    const { refusal, detail } = unstarted;
+    return { ending: refusal === 'client_left' ? LEFT : { refusal, detail } };
+  }
   if ('builtIn' in plan) {
     const { proof, model } = plan.builtIn;
     const request = { call, dialect, body: plain, streamed: read.streamed };
@@ -122,6 +125,15 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   const means = { upstreams: gate.upstreams, call, request: writeRequest(gate, way), response };
   const { ending, by } = await callCandidates(plan.candidates, means, gate.record.passedOver(call));
   return { ending, by: by.model };
+}
+
+/** What only counts tokens owes nothing. */
+function estimate({ arrival, call, read }: Way, plan: Plan): Spend | null {
+  const { dialect, counts } = arrival.operation;
+  if (counts) return null;
+  const [first, ...others] = 'builtIn' in plan ? [plan.builtIn] : plan.candidates;
+  const models = [first.model, ...others.map(({ model }) => model)] as const;
+  return estimateSpend({ name: shorten(read.model), dialect, body: read, models, at: call.at });
 }
 
 function writeRequest({ streamIdleMs }: Gate, { arrival, plain, read }: Way): ModelRequest {
@@ -149,11 +161,15 @@ function nameCall(
   read: ModelBody,
   model: ModelFacts | null,
 ): ModelCallNames {
-  // A name that nobody declared is the caller's text: it is kept short.
-  const name = read.model.slice(0, MAX_NAME_CHARS);
+  const name = shorten(read.model);
   const { upstreamName = name, provider = null } = model ?? {};
   const hints = readClientHints(headers);
   return { model: name, upstreamName, provider, dialect, streamed: read.streamed, counts, ...hints };
+}
+
+/** A name that nobody declared is the caller's text: it is kept short. */
+function shorten(name: string): string {
+  return name.slice(0, MAX_NAME_CHARS);
 }
 
 /** What a refusal alone does not tell. */

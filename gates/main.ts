@@ -7,7 +7,10 @@ import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
 import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
+import { CallStarts } from '../core-lite/record/call-starts.ts';
 import { reportLosses } from '../core-lite/record/losses.ts';
+import { Replica } from '../core-lite/record/replica.ts';
+import { tendBudgets } from '../core-lite/record/tend-budgets.ts';
 import { UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import { boundAddress, type Service, translateListenError } from '../core-lite/service.ts';
 import { type Base, emptied, startService } from '../core-lite/start-service.ts';
@@ -22,6 +25,7 @@ import { addressHosts, buildListener } from './listen.ts';
 import { makeMetrics } from './metrics.ts';
 import { Recorder } from './record.ts';
 import { addRoutes } from './routes.ts';
+import { Starter } from './start.ts';
 import { ToolSchemas } from './tool-schemas.ts';
 
 /** Rejects with the Fault that keeps it from starting; then nothing is left open. */
@@ -39,6 +43,21 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
     () => feed.live,
   );
   const losses = reportLosses(log, (rows) => metrics.lost.inc({ rows }), now);
+  // Before the ledger: it leaves when every row is written.
+  const presence = hold(
+    new Replica({
+      db: database,
+      id: replica,
+      service: 'gates',
+      onDeath: () => {
+        log.warn({ replica }, 'others took this gate for dead: its calls end');
+        calls.stopRunning('facts_unavailable');
+      },
+      tend: () => tendBudgets(database, replica),
+      onFailure: (error) => log.warn({ err: error }, 'the heartbeat failed'),
+    }),
+  );
+  const starts = hold(new CallStarts(database, replica));
   const ledger = hold(new UsageLedger(database, replica, losses.of('usage')));
   const resolver = hold(await openResolver(config));
   const feed = hold(new ChangeFeed(config.databaseListenUrl ?? url, 'sallyport_gates', replica));
@@ -47,6 +66,7 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
   const calls = hold(new Calls({ feed, facts, graceMs: config.feedGrace }));
   const { openNetworks, nat64Prefixes } = config;
   const upstreams = hold(new Upstreams({ resolver, openNetworks, nat64Prefixes, extraRoots }));
+  const record = new Recorder({ ledger, metrics, logger: log, now });
   const gate: Gate = {
     tokens: new TokenCache('run'),
     facts,
@@ -55,9 +75,11 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
     upstreams,
     openNetworks,
     streamIdleMs: config.streamIdle,
-    record: new Recorder({ ledger, metrics, logger: log, now }),
+    starter: new Starter({ starts, now, onFailure: record.failure }),
+    record,
     now,
   };
+  await presence.start();
   feed.start();
   const observe = hold(buildObserve({ registry: metrics.registry, database }));
   await observe.listen(config.gatesObserveListen).catch((error: unknown) => {

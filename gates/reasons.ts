@@ -91,6 +91,11 @@ export const REFUSALS = {
     'plain http goes only into a network that the operator opened for the host',
     'use https, or have an operator open the network: SALLYPORT_OPEN_NETWORKS',
   ),
+  price_unknown: final(
+    403,
+    'a budget in money applies, and the price of the model is not known',
+    'call a model with a list price, or have an operator budget tokens instead: sallyport budget put --tokens',
+  ),
   model_unknown: final(
     404,
     'there is no such model',
@@ -119,6 +124,12 @@ export const REFUSALS = {
     'an operator can add a name: SALLYPORT_GATES_HOSTS',
   ),
   upgrade_refused: final(426, 'no other protocol is spoken here', 'use HTTP POST'),
+  budget_exceeded: final(
+    429,
+    'a budget is used up',
+    'stop, or have an operator raise it: sallyport budget put; a smaller output limit reserves less',
+  ),
+  rate_limited: passing(429, 'a rate is used up', 'wait as Retry-After says, then send it again'),
   internal: passing(
     500,
     'something went wrong on our side',
@@ -168,6 +179,7 @@ const ENDINGS = {
   facts_unavailable: 'the change feed was lost for longer than SALLYPORT_FEED_GRACE',
   provider_timeout: 'the provider said nothing for too long',
   shutting_down: 'the gate was shut down',
+  gate_died: 'the gate died in the middle; tokens and cost are the reserved ones',
 } as const;
 
 export type RefusalReason = keyof typeof REFUSALS;

@@ -2,12 +2,12 @@
  * The last stage: what is kept of a call. A model call that was decided has a row in the ledger and a log line, a
  * tool call a log line; what nobody can be named for is counted. Never a prompt, an argument, an answer or a secret.
  */
-import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
 import type { TokenCounts, UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import type { Dialect } from '../core-lite/state/dialect.ts';
 import type { PassedOver } from './act/first-look.ts';
 import type { Call } from './calls.ts';
+import { decideCharge } from './charge.ts';
 import type { Candidate } from './decide/model-call.ts';
 import type { HttpOutcome } from './http-outcomes.ts';
 import type { Metrics } from './metrics.ts';
@@ -57,15 +57,16 @@ export class Recorder {
     const { ledger, metrics, logger } = this.#options;
     const { sub: sessionId, trn: turnId, agt: agent } = call.token.claims;
     const { counts, ...named } = names;
-    const id = makeId('usg');
+    const { id } = call;
     const durationMs = this.#since(call);
     const { outcome, status, firstByteMs } = ending;
     // A provider takes nothing for a count, and its answer has no usage.
     const free = counts && outcome === 'completed';
     const tokens = free ? NOTHING : ending.tokens;
     const costUsd = free ? 0 : this.#price(call, names, tokens);
+    const charge = decideCharge({ sent: call.sent, outcome, status, tokens });
     const row = { id, at: call.at, sessionId, turnId, agent, ...named, outcome, status, tokens, costUsd };
-    ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, presumed: false });
+    ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, charge });
     const { model, upstreamName, provider, dialect, streamed } = names;
     metrics.modelCall({ dialect, provider, outcome, tokens, costUsd, firstByteMs, durationMs });
     const { input, output, cached, cacheWrite, reasoning } = tokens;

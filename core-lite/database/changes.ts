@@ -11,7 +11,15 @@ import type { Secret } from '../secret.ts';
 import { connectionOptions, type Role } from './pool.ts';
 
 export interface Change {
-  readonly kind: 'environment' | 'signing_key' | 'authority' | 'credential' | 'session' | 'model' | 'tenant';
+  readonly kind:
+    | 'environment'
+    | 'signing_key'
+    | 'authority'
+    | 'credential'
+    | 'session'
+    | 'model'
+    | 'tenant'
+    | 'budget';
   readonly id: string;
 }
 
@@ -156,9 +164,10 @@ async function hangUp(client: pg.Client, waitMs: number): Promise<void> {
 
 /** A notice that cannot be read is no change; a kind from a newer program is not ours to judge. */
 function parseChange(payload: string | undefined): Change[] {
-  const match = /^(environment|signing_key|authority|credential|session|model|tenant) (\S{1,200})$/.exec(
-    payload ?? '',
-  );
+  const match =
+    /^(environment|signing_key|authority|credential|session|model|tenant|budget) (\S{1,200})$/.exec(
+      payload ?? '',
+    );
   return match ? [{ kind: match[1] as Change['kind'], id: match[2] as string }] : [];
 }
 

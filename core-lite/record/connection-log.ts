@@ -81,7 +81,11 @@ export class ConnectionLog {
 }
 
 // Columns go over as arrays: one statement with one plan, however many rows.
-async function insertOpens(db: Queryable, replica: string, rows: readonly ConnectionOpened[]): Promise<void> {
+async function insertOpens(
+  db: Queryable,
+  replica: string,
+  rows: readonly ConnectionOpened[],
+): Promise<undefined> {
   await db.query(INSERT_OPENS, [
     replica,
     rows.map((row) => row.id),

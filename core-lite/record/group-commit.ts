@@ -2,31 +2,31 @@
  * Group commit: one batch is in flight while the next fills, so many rows share a commit and none waits for a timer.
  * An idle writer commits a single row at once.
  */
-export interface GroupCommitOptions<Row> {
-  /** Writes the rows and resolves when they are committed. */
-  readonly write: (rows: readonly Row[]) => Promise<void>;
+export interface GroupCommitOptions<Row, Result = undefined> {
+  /** Writes the rows and resolves when they are committed: to what came of each, in their order, if anything does. */
+  readonly write: (rows: readonly Row[]) => Promise<readonly Result[] | undefined>;
   readonly maxBatch: number;
   /** Rows that may wait; one more is refused at once, since whoever waits longest gives up anyway. */
   readonly maxWaiting: number;
 }
 
-interface Waiting<Row> {
+interface Waiting<Row, Result> {
   readonly row: Row;
-  readonly resolve: () => void;
+  readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export class GroupCommit<Row> {
-  readonly #options: GroupCommitOptions<Row>;
-  #waiting: Waiting<Row>[] = [];
+export class GroupCommit<Row, Result = undefined> {
+  readonly #options: GroupCommitOptions<Row, Result>;
+  #waiting: Waiting<Row, Result>[] = [];
   #flight: Promise<void> | null = null;
 
-  constructor(options: GroupCommitOptions<Row>) {
+  constructor(options: GroupCommitOptions<Row, Result>) {
     this.#options = options;
   }
 
   /** Resolves once the row is committed; rejects as `write` does, or with `QueueFull`. */
-  add(row: Row): Promise<void> {
+  add(row: Row): Promise<Result> {
     if (this.#waiting.length >= this.#options.maxWaiting) return Promise.reject(new QueueFull());
     return new Promise((resolve, reject) => {
       this.#waiting.push({ row, resolve, reject });
@@ -50,14 +50,13 @@ export class GroupCommit<Row> {
     this.#flight = null;
   }
 
-  async #write(batch: readonly Waiting<Row>[]): Promise<void> {
+  async #write(batch: readonly Waiting<Row, Result>[]): Promise<void> {
     try {
-      await this.#options.write(batch.map((waiting) => waiting.row));
+      const results = await this.#options.write(batch.map((waiting) => waiting.row));
+      for (const [place, waiting] of batch.entries()) waiting.resolve(results?.[place] as Result);
     } catch (error) {
       for (const waiting of batch) waiting.reject(error);
-      return;
     }
-    for (const waiting of batch) waiting.resolve();
   }
 }
 

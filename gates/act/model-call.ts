@@ -73,6 +73,7 @@ export async function callModel(
   const path = providerPath(url, service, { model: model.upstreamName, operation, query });
   try {
     // After the caller's bytes are read, nothing between here and the provider waits.
+    call.sent ||= !call.stopped;
     if (!call.stopped) pool.dispatch({ path, method: 'POST', headers, body: bytes.body }, handler);
   } catch (error) {
     handler.refuse(error);

@@ -37,7 +37,9 @@ export interface Candidate extends BuiltIn {
 }
 
 /** What may answer a call: a model of ours, or those that are called in their order until one answers. */
-export type Plan = { readonly builtIn: BuiltIn } | { readonly candidates: readonly Candidate[] };
+export type Plan =
+  | { readonly builtIn: BuiltIn }
+  | { readonly candidates: readonly [Candidate, ...Candidate[]] };
 
 export function decideModelCall({ dialect, session, asked, fixture }: CallFacts): Plan | Deny<RefusalReason> {
   const { name, model } = asked;

@@ -64,7 +64,7 @@ describe('a model call', () => {
         costUsd: COST,
         durationMs: 250,
         duplicate: false,
-        presumed: false,
+        charge: 'counted',
       },
     ]);
   });

@@ -326,6 +326,10 @@ const ROUTES = [
 ] as const;
 /** Other tests reach these: they need time, a database that is away, a gate that stops, or another kind of request. */
 const ELSEWHERE: readonly RefusalReason[] = [
+  // test/way/gates-budgets.test.ts
+  'budget_exceeded',
+  'price_unknown',
+  'rate_limited',
   'credential_missing',
   'facts_unavailable',
   'internal',

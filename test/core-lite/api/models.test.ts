@@ -163,7 +163,7 @@ describe('usage', () => {
       tokens: { input: 10, output, cached: 4, cacheWrite: null, reasoning: null },
       costUsd: 0.000_001_25,
       duplicate: false,
-      presumed: false,
+      charge: 'counted' as const,
       clientSession: null,
       clientAgent: 'sub',
       clientParentAgent: null,

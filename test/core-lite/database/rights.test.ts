@@ -52,6 +52,11 @@ const MATRIX: Readonly<Record<string, readonly [core: string, gates: string, egr
   leases: ['SELECT INSERT UPDATE(heard_at)', '', ''],
   models: ['SELECT INSERT UPDATE DELETE', 'SELECT', ''],
   model_usage: ['SELECT', 'INSERT', ''],
+  budgets: ['SELECT INSERT UPDATE DELETE', '', ''],
+  // The gates reach these through functions alone.
+  budget_counters: ['SELECT', '', ''],
+  reservations: ['SELECT', '', ''],
+  replicas: ['SELECT', '', ''],
 };
 
 beforeAll(async () => {

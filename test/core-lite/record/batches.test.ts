@@ -7,17 +7,17 @@ import { WriteBehind } from '../../../core-lite/record/write-behind.ts';
 /** A writer that holds each batch until it is told how it went. */
 class Writer {
   readonly batches: (readonly number[])[] = [];
-  readonly #gates: PromiseWithResolvers<void>[] = [];
+  readonly #gates: PromiseWithResolvers<undefined>[] = [];
 
-  write = (rows: readonly number[]): Promise<void> => {
-    const gate = Promise.withResolvers<void>();
+  write = (rows: readonly number[]): Promise<undefined> => {
+    const gate = Promise.withResolvers<undefined>();
     this.batches.push(rows);
     this.#gates.push(gate);
     return gate.promise;
   };
 
   async commit(): Promise<void> {
-    this.#gates.shift()?.resolve();
+    this.#gates.shift()?.resolve(undefined);
     await turn();
   }
 
@@ -40,6 +40,15 @@ describe('group commit', () => {
     const writer = new Writer();
     return { writer, commit: new GroupCommit<number>({ write: writer.write, maxBatch, maxWaiting }) };
   };
+
+  it('tells each row what came of it', async () => {
+    const commit = new GroupCommit<number, string>({
+      write: async (rows) => rows.map((row) => `${row}!`),
+      maxBatch: 2,
+      maxWaiting: 5,
+    });
+    expect(await Promise.all([1, 2, 3].map((row) => commit.add(row)))).toEqual(['1!', '2!', '3!']);
+  });
 
   it('writes a single row at once', async () => {
     const { writer, commit } = make();

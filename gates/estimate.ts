@@ -1,0 +1,57 @@
+/**
+ * What a call may use at most, told before it starts: what its body says or, where that names no limit, what its
+ * model's row says. An estimate is what budgets reserve; what is charged in the end is what was counted.
+ */
+import type { Spend } from '../core-lite/record/call-starts.ts';
+import type { Dialect } from '../core-lite/state/dialect.ts';
+import type { ModelFacts } from '../core-lite/state/model.ts';
+import { estimateCost } from './price.ts';
+import type { ModelBody } from './read/model-call.ts';
+
+export interface Estimated {
+  /** As the caller names it. */
+  readonly name: string;
+  readonly dialect: Dialect;
+  readonly body: Pick<ModelBody, 'streamed' | 'inputEstimate' | 'maxOutput' | 'answers'>;
+  /** Whichever of these may answer, the first one first. */
+  readonly models: readonly [ModelFacts, ...ModelFacts[]];
+  readonly at: Date;
+}
+
+/** The dearest of the models is reserved for; a price that is not known of one is not known of the call. */
+export function estimateSpend({ name: model, dialect, body, models, at }: Estimated): Spend {
+  const [{ upstreamName, provider }] = models;
+  const inputTokens = body.inputEstimate;
+  const outputTokens = Math.max(...models.map((each) => estimateOutput(dialect, body, each)));
+  const costs = models.map((each) =>
+    estimateCost(
+      { provider: each.provider, model: each.upstreamName, at },
+      { input: inputTokens, output: estimateOutput(dialect, body, each) },
+    ),
+  );
+  const costUsd = costs.reduce(
+    (most, cost) => (most === null || cost === null ? null : Math.max(most, cost)),
+    0,
+  );
+  return {
+    model,
+    upstreamName,
+    provider,
+    dialect,
+    streamed: body.streamed,
+    inputTokens,
+    outputTokens,
+    costUsd,
+  };
+}
+
+function estimateOutput(
+  dialect: Dialect,
+  { maxOutput, answers }: Estimated['body'],
+  { defaultMaxTokens }: ModelFacts,
+): number {
+  if (dialect === 'embeddings') return 0;
+  return Math.min((maxOutput ?? defaultMaxTokens ?? DEFAULT_MAX_TOKENS) * answers, Number.MAX_SAFE_INTEGER);
+}
+
+const DEFAULT_MAX_TOKENS = 4_096;
