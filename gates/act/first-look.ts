@@ -114,6 +114,7 @@ class Held {
   readonly start: () => void;
   readonly chunks: Buffer[] = [];
   readonly #patience: NodeJS.Timeout;
+  #bytes = 0;
   #text = '';
 
   constructor(head: AnswerHead, start: () => void, onTired: () => void) {
@@ -125,10 +126,12 @@ class Held {
   /** @returns the stream's first event, or what there is when it is too long to wait for; `null` while it is not whole */
   add(chunk: Buffer): string | null {
     this.chunks.push(chunk);
-    this.#text += chunk.toString('latin1');
+    this.#bytes += chunk.length;
+    // Some tell that they are alive before they tell that they are not.
+    this.#text = (this.#text + chunk.toString('latin1')).replace(COMMENTS, '');
     const end = EVENT_END.exec(this.#text);
     if (end) return this.#text.slice(0, end.index);
-    return this.#text.length > MAX_EVENT_CHARS ? '' : null;
+    return this.#bytes > MAX_HELD_BYTES ? '' : null;
   }
 
   close(): void {
@@ -146,11 +149,14 @@ function tellsOfFailure(event: string): boolean {
   return ERROR_EVENT.test(event) && !CALLERS_OWN.test(event);
 }
 
+/** Whole lines without a field, at the beginning. */
+const COMMENTS = /^(?:(?::[^\r\n]*)?(?:\r\n|\n|\r(?!$)))+/;
 const EVENT_END = /\r\n\r\n|\n\n|\r\r/;
 const ERROR_EVENT = /^event: ?error\s*$|^data: ?\{\s*"(?:error"|type":\s*"error")/m;
 /** The names and numbers that the dialects have for what no other provider would take either. */
 const CALLERS_OWN =
   /invalid_request|authentication_error|permission_error|not_found|too_large|INVALID_ARGUMENT|"code":\s*4(?!08|29)\d\d\b/;
-const MAX_EVENT_CHARS = 64 * 1024;
+/** No error is larger. */
+const MAX_HELD_BYTES = 16 * 1024;
 /** An error comes with the head; a model that thinks before its first event is not waited for. */
 const PATIENCE_MS = 1_000;

@@ -21,9 +21,21 @@ export function providerPath(
   service: Service,
   { model, operation, query }: PathParts,
 ): string {
-  const own = COMPLETE.test(url.path) ? service.path.replace(UP_TO_VERSION, '') : service.path;
-  const path = own.replace('{model}', model.split('/').map(encodeURIComponent).join('/'));
+  const path = remainingPath(url.path, service.path).replace(
+    '{model}',
+    model.split('/').map(encodeURIComponent).join('/'),
+  );
   return `${url.path}${path}${operation}${joinQuery(url.query, query)}`;
+}
+
+/** What of the service's path the base URL does not have yet: `/v1beta/openai` may be all of what stands before the rest. */
+function remainingPath(base: string, service: string): string {
+  if (!COMPLETE.test(base)) return service;
+  const rest = service.replace(UP_TO_VERSION, '');
+  const behindVersion = base.replace(UP_TO_LAST_VERSION, '');
+  return behindVersion !== '' && rest.startsWith(`${behindVersion}/`)
+    ? rest.slice(behindVersion.length)
+    : rest;
 }
 
 /** The operator's parameters stand alone: of two, a provider might take the caller's. */
@@ -48,3 +60,4 @@ function parameterName(text: string): string {
 
 const COMPLETE = /\/(?:v\d+[a-z0-9]*|deployments\/[^/]+)(?:\/|$)/;
 const UP_TO_VERSION = /^.*?\/v\d+[a-z0-9]*(?=\/)/;
+const UP_TO_LAST_VERSION = /^.*\/v\d+[a-z0-9]*(?=\/|$)/;

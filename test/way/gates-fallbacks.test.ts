@@ -1,10 +1,12 @@
 /** Fallbacks through the real gates: what passes a model over, what never does, what the caller and the ledger get. */
 import { createServer, type Server } from 'node:net';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { putModel, type Reply, startTestGates, type TestGates, type TestRun } from '../support/gates.ts';
 import { type Behaviour, type Provider, startProvider } from '../support/provider.ts';
 
 const KEYS = { first: 'sk-canary-first-1', second: 'sk-canary-second-2', third: 'sk-canary-third-3' };
+const DIALECTS = ['openai', 'anthropic', 'gemini'];
 let first: Provider;
 let second: Provider;
 let third: Provider;
@@ -24,8 +26,12 @@ beforeAll(async () => {
   closedPort = await findClosedPort();
   const providers = [first, second, third, { ...strange, caPem: null }];
   gates = await startTestGates(providers, { SALLYPORT_DNS_SERVERS: '127.0.0.1:9' });
-  await putModel(gates, 'third', third, { key: KEYS.third, upstreamName: 'third-up' });
-  await putModel(gates, 'second', second, { key: KEYS.second, upstreamName: 'second-up' });
+  await putModel(gates, 'third', third, { key: KEYS.third, upstreamName: 'third-up', dialects: DIALECTS });
+  await putModel(gates, 'second', second, {
+    key: KEYS.second,
+    upstreamName: 'second-up',
+    dialects: DIALECTS,
+  });
   await put('first', first.port, {
     credential: 'test/first',
     upstreamName: 'first-up',
@@ -64,7 +70,7 @@ async function put(name: string, port: number, more: object): Promise<void> {
       secret: { value: KEYS.first },
     });
   }
-  const model = { baseUrl: `https://first.test:${port}`, dialects: ['openai', 'anthropic'], ...more };
+  const model = { baseUrl: `https://first.test:${port}`, dialects: DIALECTS, ...more };
   await call('PUT', `/v1/models/${name}`, model);
 }
 
@@ -145,6 +151,12 @@ describe('the next model answers', () => {
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n',
     ],
     ['openai', '/v1/chat/completions', 'data: {"error":{"message":"busy","code":"server_error"}}\n\n'],
+    ['comments', '/v1/chat/completions', ': busy\n\n: still\r\n\r\ndata: {"error":{"code":429}}\n\n'],
+    [
+      'gemini',
+      '/v1beta/models/first:streamGenerateContent?alt=sse',
+      'data: {"error": {"code": 503}}\r\n\r\n',
+    ],
   ])('when the first event of a stream is an error: %s', async (_dialect, path, event) => {
     first.behave = stream(event.slice(0, 9), event.slice(9));
     second.behave = stream('data: {"n":1}\n\n', 'data: [DONE]\n\n');
@@ -174,6 +186,46 @@ describe('the first model’s answer stands', () => {
     const event = 'event: error\ndata: {"type":"error","error":{"type":"invalid_request_error"}}\n\n';
     first.behave = stream(event);
     expect((await ask('first', { stream: true }, '/v1/messages')).text).toContain('invalid_request_error');
+    expect(second.asked).toEqual([]);
+  });
+
+  it.each([
+    [
+      'openai, its first event the caller’s own error',
+      'data: {"error":{"code":"x","type":"invalid_request_error"}}\n\n',
+    ],
+    ['gemini, likewise', 'data: {"error":{"code":400,"status":"INVALID_ARGUMENT"}}\n\n'],
+    [
+      'a first event that only speaks of errors',
+      'data: {"choices":[{"delta":{"content":"\\"error\\""}}]}\n\n',
+    ],
+    ['a first event longer than what is waited for', `data: {"n":"${'x'.repeat(200_000)}"}\n\n`],
+    ['nothing but comments', ': one\n\n: two\n\n'],
+    ['an end inside of its first event', 'data: {"error":'],
+  ])('when its stream begins otherwise: %s', async (_name, text) => {
+    first.behave = stream(text.slice(0, 20), text.slice(20));
+    expect((await ask('first', { stream: true })).text.slice(0, text.length)).toBe(text);
+    expect(second.asked).toEqual([]);
+  });
+
+  it('when its stream is compressed: it is not looked into', async () => {
+    const packed = gzipSync('data: {"error":{"message":"busy"}}\n\n');
+    first.behave = (_asked, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+      response.end(packed);
+    };
+    const reply = await ask('first');
+    expect(gunzipSync(reply.body).toString()).toContain('busy');
+    expect(second.asked).toEqual([]);
+  });
+
+  it('when it breaks off in its first event, which is nobody’s yet', async () => {
+    first.behave = (_asked, response, socket) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"n"', () => setImmediate(() => socket.destroy()));
+    };
+    const reply = await ask('first', { stream: true });
+    expect([reply.status, reply.headers['sallyport-reason']]).toEqual([502, 'provider_failed']);
     expect(second.asked).toEqual([]);
   });
 

@@ -120,6 +120,8 @@ const JOINED: readonly (readonly [
   ['https://x.test/vendor', 'custom', 'openai', {}, '/vendor/v1/chat/completions'],
   ['https://x.test/v1alpha', 'google', 'gemini', {}, '/v1alpha/models/m'],
   ['https://x.test/v1beta', 'google', 'openai', {}, '/v1beta/openai/chat/completions'],
+  ['https://x.test/v1beta/openai', 'google', 'openai', {}, '/v1beta/openai/chat/completions'],
+  ['https://x.test/v1beta/openai', 'google', 'embeddings', {}, '/v1beta/openai/embeddings'],
   ['https://x.test/v1', 'deepseek', 'openai', {}, '/v1/chat/completions'],
   ['https://r.test/openai/v1', 'azure', 'openai', {}, '/openai/v1/chat/completions'],
   [
