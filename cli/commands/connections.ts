@@ -4,6 +4,7 @@ import { defineCommand, type Io, type Values, wrong } from '../command.ts';
 import { EXIT } from '../command-error.ts';
 import { type ConnectionAnswer, formatConnection } from '../connection-row.ts';
 import { followConnections } from '../follow.ts';
+import { PAGE_ROWS, readNewest } from '../read-newest.ts';
 import { parseSince } from '../since.ts';
 import { formatMoment, formatTable } from '../table.ts';
 
@@ -53,7 +54,7 @@ export const connections = defineCommand({
     }
     const { env: environment, host, turn, verdict } = options;
     const filter = { environment, host, turn, verdict, since };
-    const found = await readNewest(api, filter, limit);
+    const found = await readNewest<ConnectionAnswer>(api, '/v1/connections', filter, limit);
     const follow = { api, filter, first: found, json: options.json === true };
     if (options.follow) await followConnections(follow, io);
     else if (options.json) io.out(JSON.stringify(found, null, 2));
@@ -61,23 +62,6 @@ export const connections = defineCommand({
     return EXIT.done;
   },
 });
-
-/** The newest `limit` connections, oldest first, page by page. */
-async function readNewest(
-  api: Api,
-  filter: Readonly<Record<string, string | undefined>>,
-  limit: number,
-): Promise<readonly ConnectionAnswer[]> {
-  const found: ConnectionAnswer[] = [];
-  while (found.length < limit) {
-    const size = Math.min(limit - found.length, PAGE_ROWS);
-    const at = `/v1/connections${query({ ...filter, before: found.at(-1)?.id, limit: size })}`;
-    const page = await api.call<readonly ConnectionAnswer[]>('GET', at);
-    found.push(...page);
-    if (page.length < size) break;
-  }
-  return found.reverse();
-}
 
 async function showRefusals(
   api: Api,
@@ -132,5 +116,3 @@ const HEAD = [
   'END',
 ];
 const REFUSALS_HEAD = ['MINUTE', 'SOURCE', 'ENVIRONMENT', 'REASON', 'COUNT'];
-/** The API's largest page. */
-const PAGE_ROWS = 1000;
