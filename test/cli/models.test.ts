@@ -132,4 +132,32 @@ describe('usage', () => {
     }
     throw new Error('the ledger stayed empty');
   });
+
+  it('shows each call, and what of it is asked for', async () => {
+    const [head, line, ...more] = (await type('usage', '--calls', '--model', 'fixture/echo')).out;
+    expect(head?.split(/ {2,}/)).toContain('CLIENT AGENT');
+    expect(line?.split(/ +/).slice(3, 10)).toEqual([
+      'fixture/echo',
+      'fixture',
+      'completed',
+      '2',
+      '-',
+      '2',
+      '0.000000',
+    ]);
+    expect(more).toEqual([]);
+    expect((await type('usage', '--calls', '--agent', 'nobody')).out).toEqual([
+      expect.stringContaining('OUTCOME'),
+    ]);
+    const listed = await type('usage', '--calls', '--limit', '1', '--json');
+    expect(JSON.parse(listed.out.join(''))).toMatchObject([
+      { provider: 'fixture', costUsd: 0, presumed: false },
+    ]);
+  });
+
+  it('takes no options that do not go together', async () => {
+    expect((await type('usage', '--calls', '--by', 'day')).err.join()).toContain('--by does not go with it');
+    expect((await type('usage', '--limit', '5')).err.join()).toContain('--limit goes with --calls');
+    expect((await type('usage', '--calls', '--limit', '0')).err.join()).toContain('--limit is not a number');
+  });
 });
