@@ -164,7 +164,7 @@ describe('a provider that breaks off', () => {
       /^event: error\ndata: \{"type":"error","code":"provider_died",.*"error":\{"type":"server_error",.*\}\n\n$/,
     anthropic:
       /^event: error\ndata: \{"type":"error","error":\{"type":"api_error",.*"code":"provider_died"\}\}\n\n$/,
-    gemini: /^data: \{"error":\{"code":500,.*"status":"INTERNAL","reason":"provider_died"\}\}\n\n$/,
+    gemini: /^data: \{"error":\{"code":500,.*"status":"INTERNAL",.*"reason":"provider_died".*\}\}\n\n$/,
   };
   for (const [how, breakOff] of Object.entries(ENDS)) {
     for (const [dialect, shape] of Object.entries(SHAPES)) {
