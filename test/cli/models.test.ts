@@ -148,7 +148,7 @@ describe('usage', () => {
     expect((await type('usage', '--calls', '--agent', 'nobody')).out).toEqual([
       expect.stringContaining('OUTCOME'),
     ]);
-    const listed = await type('usage', '--calls', '--limit', '1', '--json');
+    const listed = await type('usage', '--calls', '--model', 'fixture/echo', '--limit', '1', '--json');
     expect(JSON.parse(listed.out.join(''))).toMatchObject([
       { provider: 'fixture', costUsd: 0, presumed: false },
     ]);
