@@ -81,11 +81,12 @@ async function serve(
   if (typeof read === 'string') return read;
   const known = await loadKnown(gate, read.model).catch((error: unknown) => gate.record.failure(error));
   if (!known) return 'facts_unavailable';
-  const { ending, by } = await decideAndAct(
-    gate,
-    { arrival, call, session, plain, read, ...known },
-    response,
-  );
+  const way = { arrival, call, session, plain, read, ...known };
+  const { ending, by } = await decideAndAct(gate, way, response).catch((error: unknown): Acted => {
+    // It may have started: what it reserved is settled like any other's.
+    gate.record.failure(error);
+    return { ending: { refusal: 'internal' } };
+  });
   const names = nameCall(arrival, read, by ?? known.asked.model);
   gate.record.modelCall(call, names, 'refusal' in ending ? refused(arrival, response, ending) : ending);
   return null;
@@ -195,7 +196,9 @@ function refuse(
   detail?: RefusalDetail,
 ): number {
   const answer = formatRefusal(FAMILIES[operation.dialect], reason, { userAgent, detail });
-  send(response, answer);
+  // What went out in part must not look whole.
+  if (response.headersSent) response.destroy();
+  else send(response, answer);
   return answer.status;
 }
 
