@@ -2,6 +2,7 @@
 import type { Command } from './command.ts';
 import { adminEvents } from './commands/admin-events.ts';
 import { adminKeyAdd, adminKeyList, adminKeyRemove } from './commands/admin-key.ts';
+import { budgetList, budgetPut, budgetRemove } from './commands/budget.ts';
 import { config } from './commands/config.ts';
 import { connections } from './commands/connections.ts';
 import { credentialList, credentialRemove, credentialRotate } from './commands/credential.ts';
@@ -51,6 +52,9 @@ export const COMMANDS: readonly Command[] = [
   modelList,
   modelRemove,
   modelTest,
+  budgetPut,
+  budgetList,
+  budgetRemove,
   tenantShow,
   tenantSet,
   sessionOpen,

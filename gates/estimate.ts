@@ -51,7 +51,9 @@ function estimateOutput(
   { defaultMaxTokens }: ModelFacts,
 ): number {
   if (dialect === 'embeddings') return 0;
-  return Math.min((maxOutput ?? defaultMaxTokens ?? DEFAULT_MAX_TOKENS) * answers, Number.MAX_SAFE_INTEGER);
+  return Math.min((maxOutput ?? defaultMaxTokens ?? DEFAULT_MAX_TOKENS) * answers, MAX_TOKENS);
 }
 
 const DEFAULT_MAX_TOKENS = 4_096;
+/** No model writes so much; what a caller asks beyond it must not leave the columns of the database. */
+const MAX_TOKENS = 1_000_000_000;

@@ -19,6 +19,7 @@ import { VERSION } from '../version.ts';
 import { adminEventRoutes } from './admin-events.ts';
 import { adminKeyRoutes } from './admin-keys.ts';
 import { authenticateAdmin } from './authenticate.ts';
+import { budgetRoutes } from './budgets.ts';
 import { cancelRoutes } from './cancel.ts';
 import { connectionRoutes } from './connections.ts';
 import type { CoreContext, Routes } from './context.ts';
@@ -152,6 +153,7 @@ const ADMIN_ROUTES: readonly Routes[] = [
   turnRoutes,
   leaseRoutes,
   modelRoutes,
+  budgetRoutes,
   tenantSettingRoutes,
   usageRoutes,
 ];

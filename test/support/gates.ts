@@ -91,7 +91,7 @@ export async function startTestGates(
     gates,
     owner,
     run: (manifest, more) => openRun(world, manifest, more),
-    ask: (path, ask = {}) => sendAsk(gates.address.port, path, ask),
+    ask: (path, ask = {}) => askGates(gates.address.port, path, ask),
     usage: (run, count) => readUsage(owner, run, count),
     close: async () => {
       await owner.close();
@@ -137,10 +137,11 @@ async function openRun(world: World, manifest?: object, more: object = {}): Prom
   return { session: session.id, turn: turn.id, token: lease.runToken };
 }
 
-function sendAsk(
+/** Asks the gates that listen on `port`. */
+export function askGates(
   port: number,
   path: string,
-  { method = 'POST', headers = {}, body, onData }: Ask,
+  { method = 'POST', headers = {}, body, onData }: Ask = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(

@@ -10,7 +10,7 @@ CREATE TABLE budgets (
   scope        text NOT NULL CHECK (scope IN ('tenant', 'agent', 'session', 'turn')),
   scope_value  text NOT NULL DEFAULT '*' CHECK (scope_value = '*' OR scope IN ('agent', 'session')),
   measure      text NOT NULL CHECK (measure IN ('cost_usd', 'tokens', 'requests')),
-  amount       numeric(20, 10) NOT NULL CHECK (amount >= 0),
+  amount       numeric(30, 10) NOT NULL CHECK (amount >= 0),
   period       text NOT NULL CHECK (period IN ('minute', 'day', 'month', 'lifetime')),
   created_at   timestamptz NOT NULL DEFAULT now(),
   updated_at   timestamptz NOT NULL DEFAULT now()
@@ -57,7 +57,7 @@ CREATE TABLE reservations (
   input_tokens   bigint NOT NULL CHECK (input_tokens >= 0),
   output_tokens  bigint NOT NULL CHECK (output_tokens >= 0),
   -- Null where the price is not known; then no money budget applies.
-  cost_usd       numeric(20, 10) CHECK (cost_usd >= 0),
+  cost_usd       numeric(30, 10) CHECK (cost_usd >= 0),
   -- The counters that hold it.
   counters       text[] NOT NULL DEFAULT '{}'
 );
