@@ -65,6 +65,7 @@ const ADMIN_ROUTES = [
   'GET /v1/tenant/settings',
   'PATCH /v1/tenant/settings',
   'GET /v1/usage',
+  'GET /v1/usage/calls',
   'GET /v1/exchanges',
 ] as const;
 const PUBLIC_ROUTES = ['GET /health', 'GET /ready', 'GET /.well-known/jwks.json', 'GET /authority.pem'];
