@@ -124,6 +124,8 @@ interface DeafClient {
 const DEAF_CLIENTS: readonly DeafClient[] = [
   // Sends everything but a 400 again, up to thirty times. On an expired token it asks its token command for a new one.
   { agent: /\bcodex/i, resends: (_status, reason) => reason !== 'token_expired' },
+  // Takes a 404 for a server that has no streams, and asks again without one.
+  { agent: /^claude-cli\//, resends: (status) => status === 404 },
   { agent: /\bai-sdk[-/]/, resends: (status) => status === 409 || status === 429 || status >= 500 },
 ];
 /** RFC 6750 section 3. */

@@ -71,6 +71,13 @@ describe('a refusal that no re-send can mend', () => {
     }
   });
 
+  it('is 400 to Claude Code for a 404, which it would ask again without a stream', () => {
+    for (const reason of REASONS) {
+      const { status } = REFUSALS[reason];
+      expect(statusFor(reason, 'claude-cli/2.1.332 (external, sdk-cli)')).toBe(status === 404 ? 400 : status);
+    }
+  });
+
   it('is 400 to Vercel’s SDK where it would send it again', () => {
     for (const reason of REASONS) {
       const { again, status } = REFUSALS[reason];
