@@ -24,7 +24,7 @@ export interface CallFacts {
 }
 
 /** A model that answers here, without a provider. */
-export interface BuiltIn {
+interface BuiltIn {
   readonly proof: Allow<ApprovalReason>;
   readonly model: ModelFacts;
 }
