@@ -24,8 +24,9 @@ export interface Metered {
 export class Meter {
   readonly #dialect: Dialect;
   readonly #usage = new Usage();
-  readonly #reader: Reader;
+  readonly #isEvents: boolean;
   readonly #decoder: Decoder | null;
+  #reader: Reader | null = null;
 
   /**
    * @param contentType of the answer, lower case
@@ -33,23 +34,35 @@ export class Meter {
    */
   constructor(dialect: Dialect, contentType: string, encoding: string) {
     this.#dialect = dialect;
-    const events = contentType.startsWith('text/event-stream');
-    this.#reader = events ? new EventReader(dialect, this.#usage) : new WholeReader(this.#usage);
+    this.#isEvents = contentType.startsWith('text/event-stream');
     const coded = encoding !== '' && encoding !== 'identity';
-    this.#decoder = coded ? new Decoder(encoding, (bytes) => this.#reader.write(bytes)) : null;
+    this.#decoder = coded ? new Decoder(encoding, (bytes) => this.#write(bytes)) : null;
   }
 
   see(chunk: Buffer): void {
     if (this.#decoder) this.#decoder.write(chunk);
-    else this.#reader.write(chunk);
+    else this.#write(chunk);
   }
 
   /** After the last byte, once. Never rejects: what cannot be read was not counted. */
   async read(): Promise<Metered> {
     if (this.#decoder) await this.#decoder.end();
-    const { failed, finished } = this.#reader.end();
+    const { failed, finished } = this.#reader?.end() ?? { failed: false, finished: false };
     const { fields } = this.#usage;
     return { tokens: countTokens(this.#dialect, fields), failed: failed || this.#usage.failed, finished };
+  }
+
+  #write(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#reader ??= this.#open(bytes[0]);
+    this.#reader.write(bytes);
+  }
+
+  /** Some servers name the wrong type, or none: a bracket begins no event, and a field's name no JSON. */
+  #open(first: number | undefined): Reader {
+    const sign = String.fromCharCode(first ?? 0);
+    const events = this.#isEvents ? !'{['.includes(sign) : ':deir'.includes(sign);
+    return events ? new EventReader(this.#dialect, this.#usage) : new WholeReader(this.#usage);
   }
 }
 

@@ -68,7 +68,7 @@ export class JsonScan {
 
   /** From outside a text up to behind the next quote. */
   #walk(bytes: Buffer, at: number): number {
-    for (let i = at; i < bytes.length; i += 1) {
+    for (let i = this.#passNumbers(bytes, at); i < bytes.length; i += 1) {
       const kind = KINDS[bytes[i] ?? 0] ?? PLAIN;
       if (kind === PLAIN) continue;
       if (kind === QUOTE) {
@@ -76,11 +76,23 @@ export class JsonScan {
         return i + 1;
       }
       if (kind === CLOSE) this.#close(bytes, i);
-      else if (kind >= OPEN_OBJECT) this.#open(kind === OPEN_OBJECT);
-      else if (this.#reads) this.#separate(kind, bytes, i);
+      else if (kind === OPEN_OBJECT) this.#open(true);
+      else if (kind === OPEN_ARRAY) {
+        this.#open(false);
+        i = this.#passNumbers(bytes, i + 1) - 1;
+      } else if (this.#reads) this.#separate(kind, bytes, i);
       if (this.#finished) break;
     }
     return bytes.length;
+  }
+
+  /** Embeddings are long lists of numbers: what holds nothing else is jumped over. @returns where to go on */
+  #passNumbers(bytes: Buffer, at: number): number {
+    if (this.#reads || this.#depth === 0 || !isNumeric(bytes[at])) return at;
+    const close = bytes.indexOf(CLOSE_BRACKET, at);
+    const end = close < 0 ? bytes.length : close;
+    const list = bytes.subarray(at, end);
+    return OTHER_MARKS.some((mark) => list.includes(mark)) ? at : end;
   }
 
   #beginText(): void {
@@ -186,16 +198,24 @@ function plainEnd(bytes: Buffer, at: number): number {
   return i;
 }
 
+/** A byte of a number, or the comma between two, where a piece was cut in a list. */
+function isNumeric(byte = 0): boolean {
+  return (byte >= 0x2b && byte <= 0x39) || byte === 0x45 || byte === 0x65;
+}
+
 const SHORT_TEXT = 32;
 const QUOTE_BYTE = 0x22;
 const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+/** What stands in no list of numbers: a text, or a list or object of its own. */
+const OTHER_MARKS = [QUOTE_BYTE, 0x5b, 0x7b, 0x7d];
 const [PLAIN, QUOTE, COLON, COMMA, CLOSE, OPEN_OBJECT, OPEN_ARRAY] = [0, 1, 2, 3, 4, 5, 6];
 const KINDS = new Uint8Array(256);
 KINDS[QUOTE_BYTE] = QUOTE;
 KINDS[0x3a] = COLON;
 KINDS[0x2c] = COMMA;
 KINDS[0x7d] = CLOSE;
-KINDS[0x5d] = CLOSE;
+KINDS[CLOSE_BRACKET] = CLOSE;
 KINDS[0x7b] = OPEN_OBJECT;
 KINDS[0x5b] = OPEN_ARRAY;
 /** Names that are looked for are short. */

@@ -63,6 +63,14 @@ export const OPENAI_ANSWERS: readonly Answer[] = [
   whole({ metadata: { usage: u(9, 9) }, usage: u(1, 2) }, [1, 2], 'usage in a field of another name'),
   whole(choice({ content: 'hi' }), null, 'no usage'),
   whole({ usage: null }, null, 'usage is null'),
+  whole(
+    {
+      rows: [[1, 2.5, '],{"usage":{"prompt_tokens":9}}', [-1, { usage: u(9, 9) }], 3], [4, 5], [6]],
+      usage: USAGE,
+    },
+    USED,
+    'lists of many kinds',
+  ),
   whole({ usage: [u(1, 2)] }, null, 'usage is a list'),
   whole('{"usage":{"prompt_tokens":-1,"completion_tokens":"4"}}', null, 'numbers that are none'),
   whole('{"usage":{"prompt_tokens":1.5,"completion_tokens":1e400}}', null, 'numbers that count nothing'),
@@ -212,6 +220,14 @@ export const OPENAI_ANSWERS: readonly Answer[] = [
     'behind a long middle',
   ),
 
+  whole(data(say('a'), last, '[DONE]'), USED, 'a stream that is called JSON'),
+  whole(`: hi\n\n${data(last, '[DONE]')}`, USED, 'a stream without a type', { type: '' }),
+  stream(
+    JSON.stringify({ ...choice({ content: 'hi' }), usage: USAGE }),
+    USED,
+    'JSON that is called a stream',
+  ),
+  stream('{"error":{"message":"no"}}', null, 'an error that is called a stream', { failed: true }),
   {
     name: 'embeddings',
     dialect: 'embeddings',
