@@ -21,7 +21,7 @@ export interface Answer {
 }
 
 type Count = number | null;
-export type Tokens = readonly [
+type Tokens = readonly [
   input: Count,
   output: Count,
   cached?: Count,
