@@ -1,0 +1,130 @@
+/** The fields of an object in its bytes: the same that a parser finds, in the same places, for any JSON. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { OPERATIONS } from '../../../gates/dialects/operations.ts';
+import { applyEdits } from '../../../gates/read/edit.ts';
+import { parseText, type Span, visitObject } from '../../../gates/read/json-bytes.ts';
+import { makeNameEdit, readModelBody } from '../../../gates/read/model-call.ts';
+
+function fieldsOf(body: Buffer): [string, Span][] | null {
+  const fields: [string, Span][] = [];
+  const whole = visitObject(body, [0, body.length], {
+    field: (name, value) => {
+      fields.push([name, value]);
+      return true;
+    },
+  });
+  return whole ? fields : null;
+}
+
+/** JSON as some other writer spaces and escapes it. */
+const spaced = fc.record({
+  value: fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue(), { maxKeys: 6 }),
+  indent: fc.constantFrom('', ' ', '\t', '    '),
+  lead: fc.constantFrom('', ' ', '\r\n\t'),
+  escaped: fc.boolean(),
+});
+
+function write({
+  value,
+  indent,
+  lead,
+  escaped,
+}: typeof spaced extends fc.Arbitrary<infer T> ? T : never): Buffer {
+  const text = lead + JSON.stringify(value, null, indent) + lead;
+  return Buffer.from(
+    escaped
+      ? text.replace(/[\u0080-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      : text,
+  );
+}
+
+describe('the fields of an object', () => {
+  it('are those that a parser finds', () => {
+    fc.assert(
+      fc.property(spaced, (written) => {
+        const body = write(written);
+        const parsed = JSON.parse(body.toString()) as Record<string, unknown>;
+        const found = fieldsOf(body)?.map(([name, span]) => [
+          name,
+          JSON.parse(body.toString('utf8', ...span)),
+        ]);
+        expect(found && Object.fromEntries(found)).toEqual({ ...parsed });
+      }),
+    );
+  });
+
+  it('end with the object: what is cut off, or goes on, is no object', () => {
+    fc.assert(
+      fc.property(
+        spaced,
+        fc.nat(),
+        fc.constantFrom('{', '}', ']', ',', '"', 'x', '\0'),
+        (written, n, more) => {
+          const body = Buffer.from(write({ ...written, lead: '' }));
+          expect(fieldsOf(body.subarray(0, n % body.length))).toBeNull();
+          expect(fieldsOf(Buffer.concat([body, Buffer.from(more)]))).toBeNull();
+        },
+      ),
+    );
+  });
+
+  it('are found or not in any bytes, and never outside of them', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        const body = Buffer.concat([Buffer.from('{'), bytes, Buffer.from('}')]);
+        for (const [, [from, to]] of fieldsOf(body) ?? []) {
+          expect(from).toBeLessThan(to);
+          expect(to).toBeLessThan(body.length);
+        }
+      }),
+    );
+  });
+});
+
+describe('long texts', () => {
+  it('are told with their quotes, however they are escaped', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', '"', '\\', '漢', '\n'), { minLength: 600, maxLength: 1500 }),
+        (letters) => {
+          const text = letters.join('');
+          const body = Buffer.from(JSON.stringify({ a: [{ b: text }], c: 'short' }));
+          const told: (string | null)[] = [];
+          visitObject(body, [0, body.length], {
+            field: () => true,
+            longText: (span) => told.push(parseText(body, span)),
+          });
+          const long = Buffer.byteLength(JSON.stringify(text)) > 1024;
+          expect(told).toEqual(long ? [text] : []);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('an edited body', () => {
+  it('is the same body with another name in it', () => {
+    fc.assert(
+      fc.property(
+        spaced,
+        fc.string({ minLength: 1 }),
+        fc.string({ minLength: 1 }),
+        (written, name, other) => {
+          const value = { ...JSON.parse(JSON.stringify(written.value)), model: name };
+          for (const key of Object.keys(value)) if (key !== 'model' && TAKEN.has(key.toLowerCase())) return;
+          const body = write({ ...written, value });
+          const read = readModelBody(body, OPERATIONS.chat, null);
+          if (typeof read === 'string') throw new Error(read);
+          expect(read.model).toBe(name);
+          const edit = makeNameEdit(read, other);
+          const edited = applyEdits(body, edit ? [edit] : []);
+          expect(JSON.parse(edited.toString())).toEqual({ ...value, model: other });
+        },
+      ),
+    );
+  });
+});
+
+const TAKEN = new Set(['model', 'stream', 'n', 'max_tokens', 'max_completion_tokens', 'stream_options']);
