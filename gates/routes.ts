@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
 import { headerValue } from './act/headers.ts';
-import { BODY_PATHS, decodePath, type Operation, parseModelPath } from './dialects/operations.ts';
+import { BODY_PATHS, type Operation, parseModelPath } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
@@ -18,7 +18,7 @@ export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas
     calls.addHook('onRequest', (request, reply) => authenticate(gate, request, reply));
     for (const [path, operation] of Object.entries(BODY_PATHS)) addBodyRoute(calls, gate, path, operation);
     for (const version of MODEL_VERSIONS) {
-      addModelPathRoute(calls, gate, `${version}/models/`);
+      addModelPathRoute(calls, gate, `${version}/models/*`);
       addModelsRoutes(calls, gate, `${version}/models`);
     }
     addToolRoute(calls, gate, schemas);
@@ -34,10 +34,10 @@ function addBodyRoute(app: FastifyInstance, gate: Gate, path: string, operation:
 }
 
 /** Routes whose path names the model and what is asked of it. */
-function addModelPathRoute(app: FastifyInstance, gate: Gate, prefix: string): void {
+function addModelPathRoute(app: FastifyInstance, gate: Gate, path: string): void {
   const options = { bodyLimit: MODEL_BODY_BYTES, config: { surface: 'gemini' } } as const;
-  app.post(`${prefix}*`, options, async (request, reply) => {
-    const asked = parseModelPath(behind(request, prefix));
+  app.post<Behind>(path, options, async (request, reply) => {
+    const asked = parseModelPath(request.params['*']);
     if (typeof asked === 'string') return refuse(gate, request, reply, asked);
     await hand(gate, request, reply, asked.operation, asked.model);
   });
@@ -52,10 +52,7 @@ function addModelsRoutes(app: FastifyInstance, gate: Gate, path: string): void {
     await handleModels(gate, { token, family, query, name, ...origin(request) }, reply.raw);
   };
   app.get(path, (request, reply) => list(request, reply, null));
-  app.get(`${path}/*`, (request, reply) => {
-    const name = decodePath(behind(request, `${path}/`));
-    return name === null ? refuse(gate, request, reply, 'request_malformed') : list(request, reply, name);
-  });
+  app.get<Behind>(`${path}/*`, (request, reply) => list(request, reply, request.params['*']));
 }
 
 async function hand(
@@ -83,9 +80,9 @@ async function hand(
   await handleModelCall(gate, arrival, reply.raw);
 }
 
-/** What stands behind the beginning of the path, as it came. */
-function behind(request: FastifyRequest, prefix: string): string {
-  return request.url.slice(prefix.length, request.url.length - queryOf(request).length);
+/** What a `*` in a route stands for, decoded. */
+interface Behind {
+  readonly Params: { readonly '*': string };
 }
 
 function addToolRoute(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): void {

@@ -46,28 +46,17 @@ export const BODY_PATHS: Readonly<Record<string, Operation>> = {
 
 /**
  * What is asked of which model.
- * @param rest what stands behind `/models/` in the path, as it came: `fixture/echo:generateContent`, or percent-encoded
+ * @param rest what stands behind `/models/` in the path, decoded: `fixture/echo:generateContent`
  */
 export function parseModelPath(
   rest: string,
 ): { readonly operation: Operation; readonly model: string } | RefusalReason {
-  const decoded = decodePath(rest);
-  if (decoded === null) return 'request_malformed';
   // A name may have colons of its own.
-  const colon = decoded.lastIndexOf(':');
-  const method = decoded.slice(colon + 1);
+  const colon = rest.lastIndexOf(':');
+  const method = rest.slice(colon + 1);
   const operation = colon < 0 || !Object.hasOwn(METHODS, method) ? undefined : METHODS[method];
   if (!operation) return 'route_unknown';
-  return colon === 0 ? 'model_missing' : { operation, model: decoded.slice(0, colon) };
-}
-
-/** A path's text without its percent-encoding, or `null` where that is broken. */
-export function decodePath(path: string): string | null {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return null;
-  }
+  return colon === 0 ? 'model_missing' : { operation, model: rest.slice(0, colon) };
 }
 
 const METHODS: Readonly<Record<string, Operation>> = {

@@ -92,8 +92,10 @@ describe('a route whose path names the model', () => {
   it('takes a name percent-encoded, and renames an aliased one in the path', async () => {
     const headers = { 'x-goog-api-key': run.token };
     await gates.ask('/v1beta/models/team%2Fm%3AgenerateContent', { headers, body: '{}' });
+    await gates.ask('/%761beta/mod%65ls/team/m:generateContent', { headers, body: '{}' });
     await gates.ask('/v1beta/models/alias:generateContent', { headers, body: '{"model":"alias"}' });
     expect(provider.asked.map((asked) => [asked.path, asked.body.toString()])).toEqual([
+      ['/v1beta/models/team/m:generateContent', '{}'],
       ['/v1beta/models/team/m:generateContent', '{}'],
       ['/v1beta/models/models/real-one:generateContent', '{"model":"alias"}'],
     ]);
