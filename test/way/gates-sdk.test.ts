@@ -131,6 +131,8 @@ describe.skipIf(!Anthropic)('@anthropic-ai/sdk', () => {
 
 describe('the ledger of all that', () => {
   it('has the tokens, the echo’s too, and the key is nowhere', async () => {
+    // One whole call and one stream of each model and SDK, and a stream that died of each SDK.
+    await gates.usage(run, 10);
     const sums = await gates.world.call<{ group: string; inputTokens: number; outputTokens: number }[]>(
       'GET',
       '/v1/usage?by=model',
