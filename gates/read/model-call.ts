@@ -73,11 +73,11 @@ function readFields(
   visitor: Omit<ObjectVisitor, 'field'> = {},
 ): Fields | null {
   const fields = new Map<string, Span>();
-  const folded = new Map(names.map((name) => [name.toLowerCase(), name]));
+  const folded = new Map(names.map((name) => [fold(name), name]));
   const whole = visitObject(body, span, {
     ...visitor,
     field: (name, value) => {
-      const known = folded.get(name.toLowerCase());
+      const known = folded.get(fold(name));
       if (known === undefined) return true;
       // Go's decoder takes `Model` for `model`; of two keys, readers differ on which one counts.
       if (known !== name || fields.has(name)) return false;
@@ -86,6 +86,11 @@ function readFields(
     },
   });
   return whole ? fields : null;
+}
+
+/** Upper case first: a decoder that minds no case takes `ſ` for `s`. */
+function fold(name: string): string {
+  return name.toUpperCase().toLowerCase();
 }
 
 /** The fields of the objects that hold what is looked for; another value has none. */

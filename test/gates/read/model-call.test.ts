@@ -38,6 +38,8 @@ const BAD: readonly (readonly [body: string, reason: string])[] = [
   ['{"model":"m","mod\\u0065l":"n"}', 'body_malformed'],
   ['{"model":"m","MODEL":"n"}', 'body_malformed'],
   ['{"model":"m","stream":true,"stream":false}', 'body_malformed'],
+  ['{"model":"m","\u017ftream":true}', 'body_malformed'],
+  ['{"model":"m","max_to\\u212aens":9}', 'body_malformed'],
   ['{"model":"m","max_tokens":1,"max_tokens":99999}', 'body_malformed'],
   ['{"model":"m","Max_Tokens":99999}', 'body_malformed'],
   ['{"model":"m","stream_options":{"include_usage":true,"include_usage":false}}', 'body_malformed'],
