@@ -76,7 +76,7 @@ export class CallerAnswer {
   }
 
   end(): void {
-    this.#response.end();
+    if (!this.#response.writableEnded) this.#response.end();
   }
 
   /** An answer that went out in part ends so that no client takes it for whole. */

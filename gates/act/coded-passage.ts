@@ -43,11 +43,12 @@ export class CodedPassage implements Passage {
     this.#working ??= this.#work();
   }
 
-  async end(): Promise<void> {
+  async end(last: Buffer): Promise<void> {
+    if (last.length > 0) this.push(last);
     await this.#working;
     this.#pause.stop();
     if (this.#state === 'decoding') this.#letGoTo(this.#search.at);
-    if (this.#state === 'plain') this.#plain.end();
+    if (this.#state === 'plain') this.#plain.end(NOTHING);
     this.close();
   }
 
@@ -133,6 +134,7 @@ function join(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
+const NOTHING = Buffer.alloc(0);
 /** More than the tail of a text takes in any coding. */
 const MAX_HELD_BYTES = 256 * 1024;
 /** Larger than any answer; what decodes to more is made to cost. */

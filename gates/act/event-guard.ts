@@ -21,6 +21,7 @@ export class EventGuard {
     const data = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
     this.#held = EMPTY;
     if (data.length === 0) return data;
+    this.#atStart &&= MARK[0] === data[0];
     if (this.#atStart || this.#dropping || this.#dropsFeed || this.#mustLook(data)) return this.#filter(data);
     this.#atLineStart = isLineEnd(data[data.length - 1]);
     return data;

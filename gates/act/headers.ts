@@ -35,8 +35,12 @@ export function responseHeaders(raw: RawHeaders, dropped: readonly string[] = []
 
 /** The one value of a header, lower case and trimmed; empty where there is none. */
 export function headerValue(raw: RawHeaders, name: string): string {
-  const i = raw.findIndex((text, place) => place % 2 === 0 && text.toLowerCase() === name);
-  return i < 0 ? '' : (raw[i + 1] ?? '').trim().toLowerCase();
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const found = raw[i] as string;
+    if (found.length === name.length && found.toLowerCase() === name)
+      return (raw[i + 1] as string).trim().toLowerCase();
+  }
+  return '';
 }
 
 function filterLines(raw: RawHeaders, keep: (name: string, value: string) => boolean): string[] {
@@ -59,9 +63,17 @@ function nominatedNames(raw: RawHeaders): ReadonlySet<string> {
 
 /** Some servers take `X_Api_Key` or `X.Api.Key` for `X-Api-Key`: to a CGI variable (RFC 3875 4.1.18) all marks are one. */
 function foldName(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '-');
+  const known = foldedNames.get(name);
+  if (known !== undefined) return known;
+  const made = name.toLowerCase().replace(/[^a-z0-9]/g, '-');
+  // Names are few, but those who send them may make up more.
+  if (foldedNames.size < MAX_FOLDED && name.length <= MAX_NAME_CHARS) foldedNames.set(name, made);
+  return made;
 }
 
+const foldedNames = new Map<string, string>();
+const MAX_FOLDED = 1_000;
+const MAX_NAME_CHARS = 64;
 /** RFC 9110 7.6.1, and what proxies were sent by mistake. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'connection',

@@ -30,6 +30,13 @@ export class SecretMask {
     return cut < data.length ? data.subarray(0, cut) : data;
   }
 
+  /** Nothing more comes. @returns all that is left */
+  end(chunk: Buffer): Buffer {
+    const data = this.#look(chunk);
+    this.#held = EMPTY;
+    return data;
+  }
+
   /** The upstream pauses. @returns what was held back; what follows is still looked at */
   letGo(): Buffer {
     const rest = this.#held;

@@ -21,8 +21,11 @@ export interface Passage {
   /** Whether nothing more should be pushed for now. */
   readonly busy: boolean;
   push(chunk: Buffer): void;
-  /** Nothing more comes. What was held goes on first; a promise where that takes a while. Never rejects. */
-  end(): Promise<void> | undefined;
+  /**
+   * Nothing more comes. What was held goes on first; a promise where that takes a while. Never rejects.
+   * @param last as if pushed before
+   */
+  end(last: Buffer): Promise<void> | undefined;
   close(): void;
 }
 
@@ -49,9 +52,9 @@ export class PlainPassage implements Passage {
     else this.#pause.stop();
   }
 
-  end(): undefined {
+  end(last: Buffer): undefined {
     this.#pause.stop();
-    this.#passOn(this.#mask.letGo());
+    this.#passOn(this.#mask.end(last));
     this.#letThrough(this.#guard?.end() ?? NOTHING);
     if (this.#usage) this.#onward.pass(this.#usage.end());
   }

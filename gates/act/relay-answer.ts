@@ -74,7 +74,6 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
     });
     this.#limit = setTimeout(this.#onLimit, options.wholeLimitMs);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
-    options.response.on('drain', this.#onDrain);
     if (options.signal.aborted) this.#onAbort();
   }
 
@@ -119,18 +118,18 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#passWaiting();
+    const last = this.#takeWaiting();
     if (this.#done) return;
-    const ending = this.#passage?.end();
+    const ending = this.#passage?.end(last);
     if (ending) void ending.then(() => this.#finish(null));
     else this.#finish(null);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#passWaiting();
+    const last = this.#takeWaiting();
     if (this.#done) return;
     // What it said before it died is the caller's.
-    if (!this.#head || !isCoded(this.#head)) this.#passage?.end();
+    if (this.#head && !isCoded(this.#head)) this.#passage?.end(last);
     this.#fail(this.#head === null ? readFailure(error) : 'provider_died');
   }
 
@@ -139,7 +138,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
     this.#answer.breakOff('provider_died');
   }
 
-  /** Ends an answer that was whole. */
+  /** Ends an answer that was whole, where its framing did not tell. */
   complete(): void {
     this.#answer.end();
   }
@@ -153,16 +152,24 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   };
 
   #passWaiting(): void {
-    const chunks = this.#waiting;
-    if (chunks.length === 0 || this.#done) return;
-    this.#waiting = [];
-    const data = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
-    if (!data) return;
-    this.#firstByteAt ??= this.#options.now();
-    this.#meter?.see(data);
+    const data = this.#takeWaiting();
+    if (data.length === 0 || this.#done) return;
     if (this.#head?.events) this.#limit.refresh();
     this.#passage?.push(data);
-    if (!this.#mayFlow) this.#controller?.pause();
+    if (this.#mayFlow || this.#done) return;
+    this.#controller?.pause();
+    this.#options.response.off('drain', this.#onDrain).once('drain', this.#onDrain);
+  }
+
+  /** What came and has not been passed on. It is metered on its way out of here. */
+  #takeWaiting(): Buffer {
+    const chunks = this.#waiting;
+    if (chunks.length === 0 || this.#done) return NOTHING;
+    this.#waiting = [];
+    const data = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+    this.#firstByteAt ??= this.#options.now();
+    this.#meter?.see(data);
+    return data;
   }
 
   get #mayFlow(): boolean {
@@ -185,20 +192,27 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
     if (this.#done) return;
     this.#done = true;
     clearTimeout(this.#limit);
+    const framed = this.#isFramed();
     if (failure === null) this.#answer.sendHead();
+    // In the same turn as its last bytes, so that all of it is one write.
+    if (failure === null && framed) this.#answer.end();
     this.#answer.rest();
     this.#passage?.close();
     const { signal, response } = this.#options;
     signal.removeEventListener('abort', this.#onAbort);
     response.off('drain', this.#onDrain);
-    const head = this.#head;
     this.#settle({
       failure,
       status: this.#answer.status,
       firstByteAt: this.#firstByteAt,
       meter: this.#meter,
-      framed: head === null || head.framed || !head.events || isCoded(head),
+      framed,
     });
+  }
+
+  #isFramed(): boolean {
+    const head = this.#head;
+    return head === null || head.framed || !head.events || isCoded(head);
   }
 }
 
@@ -213,4 +227,5 @@ function openPassage(
   return new PlainPassage(secrets, head.events && !isCoded(head), onward, hidesUsage);
 }
 
+const NOTHING = Buffer.alloc(0);
 const LEFT = new Error('the call has ended');
