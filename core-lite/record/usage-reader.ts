@@ -56,7 +56,7 @@ const COLUMNS: Readonly<Record<UsageGroup, string>> = {
 };
 // A sum of bigint is numeric, which pg gives as text; no installation reaches 2^53 tokens.
 const SUMS = `count(*)::int AS calls, (count(*) FILTER (WHERE outcome <> 'completed'))::int AS failed,
-  (count(*) FILTER (WHERE outcome = 'completed' AND output_tokens IS NULL))::int AS unmetered,
+  (count(*) FILTER (WHERE outcome = 'completed' AND (output_tokens IS NULL OR presumed)))::int AS unmetered,
   (count(*) FILTER (WHERE cost_usd IS NULL AND input_tokens IS NOT NULL AND output_tokens IS NOT NULL))::int AS unpriced,
   (count(*) FILTER (WHERE presumed))::int AS presumed,
   coalesce(sum(input_tokens), 0)::float8 AS "inputTokens", coalesce(sum(output_tokens), 0)::float8 AS "outputTokens",

@@ -21,13 +21,7 @@ export interface Answer {
 }
 
 type Count = number | null;
-type Tokens = readonly [
-  input: Count,
-  output: Count,
-  cached?: Count,
-  cacheWrite?: Count,
-  reasoning?: Count,
-];
+type Tokens = readonly [input: Count, output: Count, cached?: Count, cacheWrite?: Count, reasoning?: Count];
 
 export const JSON_TYPE = 'application/json';
 
