@@ -8,7 +8,6 @@ import type { Spend } from '../core-lite/record/call-starts.ts';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
-import { answerEcho } from './act/answer-echo.ts';
 import { callCandidates } from './act/fallbacks.ts';
 import type { RawHeaders } from './act/headers.ts';
 import type { ModelRequest, Unanswered } from './act/model-call.ts';
@@ -19,6 +18,7 @@ import { type AskedFacts, loadAsked } from './candidates.ts';
 import { decideModelCall, type Plan } from './decide/model-call.ts';
 import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
 import { estimateSpend } from './estimate.ts';
+import { answerFixture } from './fixture/answer.ts';
 import type { Gate } from './gate.ts';
 import { readBody } from './read/body.ts';
 import { readClientHints } from './read/client-hints.ts';
@@ -120,8 +120,10 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   }
   if ('builtIn' in plan) {
     const { proof, model } = plan.builtIn;
-    const request = { call, dialect, body: plain, streamed: read.streamed };
-    return { ending: await answerEcho(proof, request, response), by: model };
+    const { operation, query } = arrival;
+    const { streamed, usageEdit } = read;
+    const request = { call, model, operation, query, body: plain, streamed, hidesUsage: usageEdit !== null };
+    return { ending: await answerFixture(proof, request, response), by: model };
   }
   const means = { upstreams: gate.upstreams, call, request: writeRequest(gate, way), response };
   const { ending, by } = await callCandidates(plan.candidates, means, gate.record.passedOver(call));
