@@ -20,7 +20,7 @@ export interface RigOptions {
   readonly wholeLimitMs?: number;
 }
 
-export interface RigReply {
+interface RigReply {
   readonly status: number;
   readonly body: Buffer;
   readonly text: string;
