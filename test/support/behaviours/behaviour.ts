@@ -25,7 +25,7 @@ export interface Asking {
   readonly impatient?: true;
 }
 
-export interface Expected {
+interface Expected {
   /** `null` where the caller left before one. */
   readonly status: number | null;
   /** Whether it came to its end as it was framed; it must where this is left out. */
