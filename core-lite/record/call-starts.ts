@@ -4,6 +4,7 @@
  * database alone: its commit is the start. What cannot be asked has not started.
  */
 import type { Queryable } from '../database/pool.ts';
+import type { BudgetScope, Measure, Period } from '../state/budget.ts';
 import type { Dialect } from '../state/dialect.ts';
 import { GroupCommit } from './group-commit.ts';
 
@@ -40,9 +41,9 @@ export type StartRefusal =
 /** The budget that refused a call, as it stood. */
 export interface BudgetState {
   readonly budget: string;
-  readonly scope: 'tenant' | 'agent' | 'session' | 'turn';
-  readonly measure: 'cost_usd' | 'tokens' | 'requests';
-  readonly period: 'minute' | 'day' | 'month' | 'lifetime';
+  readonly scope: BudgetScope;
+  readonly measure: Measure;
+  readonly period: Period;
   readonly limit: number;
   readonly used: number;
   /** By calls that run now. */

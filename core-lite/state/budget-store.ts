@@ -7,7 +7,7 @@ import { NoSuch } from '../errors.ts';
 import { makeId } from '../id.ts';
 import { type BudgetInput, checkBudget } from './budget.ts';
 
-export interface Budget extends BudgetInput {
+interface Budget extends BudgetInput {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;

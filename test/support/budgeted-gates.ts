@@ -9,7 +9,7 @@ import { type Provider, startProvider } from './provider.ts';
 
 export const MODEL = 'priced';
 /** What the price library knows it by. */
-export const UPSTREAM = 'gpt-4o-mini';
+const UPSTREAM = 'gpt-4o-mini';
 
 export interface BudgetedGates {
   readonly gates: TestGates;
@@ -47,8 +47,7 @@ export async function startBudgetedGates(
   };
 }
 
-/** Resolves once no call is unsettled. */
-export async function waitForSettlement(owner: Database, tries = 400): Promise<void> {
+async function waitForSettlement(owner: Database, tries = 400): Promise<void> {
   for (let left = tries; ; left -= 1) {
     const [row] = await owner.query<{ count: number }>('SELECT count(*)::int AS count FROM reservations');
     if (row?.count === 0) return;

@@ -90,6 +90,18 @@ describe('a write', () => {
       `INSERT INTO authorities (id, state, certificate, sealed_private) VALUES ('a1', 'previous', '', '')`,
       [{ kind: 'authority', id: 'a1' }],
     ],
+    [
+      'budget put',
+      `INSERT INTO budgets (id, name, scope, measure, amount, period) VALUES ('b1', 'b', 'turn', 'tokens', 1, 'day')`,
+      [{ kind: 'budget', id: 'b1' }],
+    ],
+    ['budget changed', `UPDATE budgets SET amount = 2`, [{ kind: 'budget', id: 'b1' }]],
+    ['budget removed', `DELETE FROM budgets`, [{ kind: 'budget', id: 'b1' }]],
+    [
+      'counters, which tell nobody',
+      `INSERT INTO budget_counters (id, budget_id, scope_value, window_start, measure) VALUES ('k', 'b1', '*', now(), 'tokens')`,
+      [],
+    ],
     ['authority removed', `DELETE FROM authorities WHERE id = 'a1'`, [{ kind: 'authority', id: 'a1' }]],
     [
       'a change that is rolled back',
