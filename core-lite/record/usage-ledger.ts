@@ -23,7 +23,7 @@ export interface TokenCounts {
 }
 
 /**
- * With what a call is charged: nothing, what was counted, or what was reserved, since nobody counted. The row of one
+ * With what a call is charged: nothing, what was counted, or what was reserved of all that nobody counted. The row of one
  * that is charged what was reserved has those figures, and says that they are presumed.
  */
 export type Charge = 'none' | 'counted' | 'reserved';
@@ -109,7 +109,6 @@ async function insertUsage(db: Queryable, replica: string, rows: readonly UsageE
     rows.map((row) => row.costUsd),
     rows.map((row) => row.duplicate),
     rows.map((row) => row.charge),
-    rows.map((row) => sumTokens(row.tokens)),
     rows.map((row) => row.clientSession),
     rows.map((row) => row.clientAgent),
     rows.map((row) => row.clientParentAgent),
@@ -117,27 +116,23 @@ async function insertUsage(db: Queryable, replica: string, rows: readonly UsageE
   ]);
 }
 
-function sumTokens({ input, output }: TokenCounts): number | null {
-  return input === null || output === null ? null : input + output;
-}
-
 // A batch whose answer was lost is sent again: what is there already stays, and nothing is charged twice.
 const INSERT = `
   WITH calls AS (
     SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
       $8::text[], $9::boolean[], $10::int[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[],
-      $16::bigint[], $17::bigint[], $18::bigint[], $19::text[], $20::numeric[], $21::boolean[], $24::text[], $25::text[],
-      $26::text[])
+      $16::bigint[], $17::bigint[], $18::bigint[], $19::text[], $20::numeric[], $21::boolean[], $23::text[], $24::text[],
+      $25::text[])
       AS t(id, at, session_id, turn_id, agent, model, upstream_name, dialect, streamed, status, outcome, input, output,
         cached, cache_write, reasoning, first_byte_ms, duration_ms, provider, cost, duplicate, client_session,
         client_agent, client_parent_agent)),
-  settled AS (SELECT * FROM settle_calls($1::text[], $22::text[], $23::bigint[], $20::numeric[]))
+  settled AS (SELECT * FROM settle_calls($1::text[], $22::text[], $12::bigint[], $13::bigint[], $20::numeric[]))
   INSERT INTO model_usage (id, at, session_id, turn_id, agent, model, upstream_name, dialect, streamed, status, outcome,
     input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, first_byte_ms, duration_ms,
     provider, cost_usd, duplicate, presumed, client_session, client_agent, client_parent_agent, replica)
   SELECT c.id, at, session_id, turn_id, agent, model, upstream_name, dialect, streamed, status, outcome,
-      coalesce(s.input_tokens, input), coalesce(s.output_tokens, output), cached, cache_write, reasoning, first_byte_ms,
-      duration_ms, provider, CASE WHEN s.id IS NULL THEN cost ELSE s.cost_usd END, duplicate, s.id IS NOT NULL,
-      client_session, client_agent, client_parent_agent, $27
+      coalesce(input, s.input_tokens), coalesce(output, s.output_tokens), cached, cache_write, reasoning, first_byte_ms,
+      duration_ms, provider, coalesce(cost, s.cost_usd), duplicate, s.id IS NOT NULL,
+      client_session, client_agent, client_parent_agent, $26
     FROM calls c LEFT JOIN settled s ON s.id = c.id
   ON CONFLICT DO NOTHING`;

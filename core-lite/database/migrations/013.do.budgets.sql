@@ -188,10 +188,10 @@ LANGUAGE sql STABLE AS $$
     JOIN budgets b ON b.scope = v.scope AND b.scope_value IN ('*', v.value) $$;
 
 -- Settles calls: what they reserved is let go, what they are charged is used. `none`: they never reached a provider, or
--- it refused them. `counted`: these tokens and this cost. `reserved`: what was reserved, since nobody counted.
+-- it refused them. `counted`: these tokens and this cost. `reserved`: what was reserved of all that nobody counted.
 -- A call that has no reservation any more was settled before, and is charged nothing again.
 -- Answers the reserved figures of those that are charged with them.
-CREATE FUNCTION settle_calls(p_ids text[], p_charges text[], p_tokens bigint[], p_costs numeric[])
+CREATE FUNCTION settle_calls(p_ids text[], p_charges text[], p_input bigint[], p_output bigint[], p_costs numeric[])
 RETURNS TABLE (id text, input_tokens bigint, output_tokens bigint, cost_usd numeric)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -203,11 +203,9 @@ BEGIN
   SELECT array_agg(m.counter), array_agg(m.freed), array_agg(m.spent) INTO ids, freed, spent FROM (
     SELECT k.id AS counter,
         sum(budget_need(k.measure, r.input_tokens + r.output_tokens, coalesce(r.cost_usd, 0))) AS freed,
-        sum(CASE c.charge
-          WHEN 'none' THEN 0
-          WHEN 'counted' THEN budget_need(k.measure, c.tokens, coalesce(c.cost, r.cost_usd, 0))
-          ELSE budget_need(k.measure, r.input_tokens + r.output_tokens, coalesce(r.cost_usd, 0)) END) AS spent
-      FROM unnest(p_ids, p_charges, p_tokens, p_costs) AS c(id, charge, tokens, cost)
+        sum(CASE c.charge WHEN 'none' THEN 0 ELSE budget_need(k.measure,
+          coalesce(c.input, r.input_tokens) + coalesce(c.output, r.output_tokens), coalesce(c.cost, r.cost_usd, 0)) END) AS spent
+      FROM unnest(p_ids, p_charges, p_input, p_output, p_costs) AS c(id, charge, input, output, cost)
       JOIN reservations r ON r.id = c.id
       JOIN budget_counters k ON k.id = ANY (r.counters)
      GROUP BY k.id) m;
@@ -265,7 +263,7 @@ BEGIN
         greatest(0, extract(epoch FROM clock_timestamp() - r.at) * 1000)::bigint, r.replica
       FROM reservations r WHERE r.id = ANY (ids)
     ON CONFLICT DO NOTHING;
-  PERFORM settle_calls(ids, array_fill('reserved'::text, ARRAY[cardinality(ids)]), NULL, NULL);
+  PERFORM settle_calls(ids, array_fill('reserved'::text, ARRAY[cardinality(ids)]), NULL, NULL, NULL);
   RETURN cardinality(ids);
 END $$;
 

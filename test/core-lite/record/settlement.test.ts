@@ -42,23 +42,25 @@ const rows = () =>
 describe('a call that has ended', () => {
   it('is charged what was counted, nothing, or what was reserved', async () => {
     const run = await stand.run();
-    const [counted, none, reserved] = [callOf(run), callOf(run), callOf(run)];
-    await startAll(stand.starts, [counted, none, reserved]);
+    const [counted, none, reserved, half] = [callOf(run), callOf(run), callOf(run), callOf(run)];
+    await startAll(stand.starts, [counted, none, reserved, half]);
     await record(
       entryOf(counted, 'counted', { input: 7, output: 3, costUsd: 0.002_000_000_04 }),
       entryOf(none, 'none'),
       entryOf(reserved, 'reserved'),
+      entryOf(half, 'reserved', { input: 5 }),
     );
     expect(await allSums()).toEqual({
-      money: { used: 0.012, reserved: 0 },
-      tokens: { used: 110, reserved: 0 },
-      requests: { used: 2, reserved: 0 },
+      money: { used: 0.022, reserved: 0 },
+      tokens: { used: 205, reserved: 0 },
+      requests: { used: 3, reserved: 0 },
     });
     expect(await stand.reservations()).toBe(0);
     expect(await rows()).toMatchObject([
       { id: counted.id, input: 7, output: 3, cost: 0.002, presumed: false },
       { id: none.id, input: null, output: null, cost: null, presumed: false },
       { id: reserved.id, input: 10, output: 90, cost: 0.01, presumed: true },
+      { id: half.id, input: 5, output: 90, cost: 0.01, presumed: true },
     ]);
   });
 
