@@ -43,7 +43,8 @@ export class CallerAnswer {
     this.#secrets = secrets;
     if (!head.events) return;
     this.sendHead();
-    this.#response.flushHeaders();
+    // Not `flushHeaders`, which writes the lines in UTF-8: they are bytes of any kind.
+    this.#response.write('', 'latin1');
     // Only a stream without a length has room for a comment, or for one more event.
     this.#roomy = !isCoded(head) && !head.hasLength;
     if (this.#roomy) this.#silence = setTimeout(this.#onSilence, this.#silenceMs);
