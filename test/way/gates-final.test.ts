@@ -1,16 +1,12 @@
 /** A final refusal costs one request: the official SDKs against the real gates, every request counted. */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createOpenAI } from '@ai-sdk/openai';
 import { Anthropic } from '@anthropic-ai/sdk';
 import { generateText } from 'ai';
 import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RefusalReason } from '../../gates/reasons.ts';
+import { runClaudeCode } from '../support/claude-code.ts';
 import { putModel, startTestGates, type TestGates } from '../support/gates.ts';
 import { type Provider, startProvider } from '../support/provider.ts';
 
@@ -72,30 +68,6 @@ const CASES: readonly (readonly [reason: RefusalReason, token: string, model: st
   ['redirect_refused', 'fresh', 'redirects'],
 ];
 
-/** What a turn of Claude Code says, in a home of its own. */
-async function runClaude(token: string, model: string): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), 'sallyport-claude-'));
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: home,
-    ANTHROPIC_BASE_URL: base,
-    ANTHROPIC_AUTH_TOKEN: token,
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  };
-  const child = spawn(CLAUDE, ['-p', 'x', '--model', model], {
-    cwd: home,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const limit = setTimeout(() => child.kill('SIGKILL'), 60_000);
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
-  await once(child, 'close');
-  clearTimeout(limit);
-  await rm(home, { recursive: true });
-  return said;
-}
-
 /** How often the gates said it. */
 function countSaid(reason: RefusalReason): number {
   return gates.world.logged().split(`"${reason}"`).length - 1;
@@ -108,7 +80,7 @@ describe('a final refusal', () => {
   ] as const) {
     it(`is asked for once: ${reason}, Claude Code`, { timeout: 90_000 }, async () => {
       const before = countSaid(reason);
-      const said = await runClaude(tokens[token] ?? '', model);
+      const { said } = await runClaudeCode({ base, token: tokens[token] ?? '', model, prompt: 'x' });
       expect([said, countSaid(reason) - before]).toEqual([
         expect.stringContaining(model === 'embeds' ? 'the run is over' : 'model'),
         1,
@@ -133,5 +105,3 @@ describe('a final refusal', () => {
     }
   }
 });
-
-const CLAUDE = join(import.meta.dirname, '../../node_modules/.bin/claude');
