@@ -3,7 +3,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { createOpenAI } from '@ai-sdk/openai';
 import { embed, generateText, isStepCount, jsonSchema, type LanguageModel, streamText, tool } from 'ai';
-import type { Asking, SdkClient } from './sdk-clients.ts';
+import type { Asking, SdkClient } from './sdk-client.ts';
 
 interface Offered {
   readonly name: string;

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -27,12 +28,15 @@ export async function runClaudeCode({
     ANTHROPIC_AUTH_TOKEN: token,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   };
-  const child = spawn(CLAUDE, ['-p', prompt, '--model', model], {
+  const child = spawn(process.execPath, [CLAUDE, '-p', prompt, '--model', model], {
+    detached: true,
     cwd: home,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const limit = setTimeout(() => child.kill('SIGKILL'), 60_000);
+  const { pid } = child;
+  // The wrapper's own child too.
+  const limit = setTimeout(() => pid && process.kill(-pid, 'SIGKILL'), 60_000);
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
   await once(child, 'close');
@@ -41,4 +45,5 @@ export async function runClaudeCode({
   return { said, status: child.exitCode };
 }
 
-const CLAUDE = join(import.meta.dirname, '../../node_modules/.bin/claude');
+/** Starts the program of this platform, whether or not the package's install script ran. */
+const CLAUDE = createRequire(import.meta.url).resolve('@anthropic-ai/claude-code/cli-wrapper.cjs');

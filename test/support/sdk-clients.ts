@@ -3,33 +3,10 @@ import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI, Type } from '@google/genai';
 import OpenAI from 'openai';
 import { ai } from './ai-sdk-clients.ts';
-
-export interface SdkClient {
-  readonly name: string;
-  /** Resolves to what was said. */
-  readonly chat: (asking: Asking) => Promise<string>;
-  /** Yields what is said as it comes. */
-  readonly stream: (asking: Asking) => AsyncIterable<string>;
-  /** Offers the tool, calls it, and resolves to what is said of its result. */
-  readonly tools: (asking: Asking) => Promise<string>;
-  /** Sends a PNG, in base64, with the prompt. */
-  readonly image: (asking: Asking, base64: string) => Promise<string>;
-  readonly embed?: (asking: Asking) => Promise<readonly number[]>;
-  /** Resolves to the names of the models. */
-  readonly list?: (asking: Asking) => Promise<readonly string[]>;
-}
-
-export interface Asking {
-  /** Of the gates. */
-  readonly base: string;
-  readonly token: string;
-  readonly model: string;
-  readonly prompt: string;
-  readonly signal?: AbortSignal;
-}
+import type { Asking, SdkClient } from './sdk-client.ts';
 
 /** What every client offers, and what it gives back. */
-export const TOOL = {
+const TOOL = {
   name: 'weather',
   description: 'tells the weather',
   parameters: {
@@ -38,7 +15,7 @@ export const TOOL = {
     required: ['city'],
   },
 };
-export const runTool = (input: object): string => `sunny in ${JSON.stringify(input)}`;
+const runTool = (input: object): string => `sunny in ${JSON.stringify(input)}`;
 const readInput = (text: string): object => JSON.parse(text);
 
 const openai = ({ base, token }: Asking): OpenAI => new OpenAI({ baseURL: `${base}/v1`, apiKey: token });

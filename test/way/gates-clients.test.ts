@@ -8,7 +8,8 @@ import { DIALECTS } from '../../core-lite/state/dialect.ts';
 import { runClaudeCode } from '../support/claude-code.ts';
 import { putModel, startTestGates, type TestGates, type TestRun } from '../support/gates.ts';
 import { type Provider, startProvider } from '../support/provider.ts';
-import { type Asking, SDK_CLIENTS } from '../support/sdk-clients.ts';
+import type { Asking } from '../support/sdk-client.ts';
+import { SDK_CLIENTS } from '../support/sdk-clients.ts';
 import { SPEAKING, speakBehind } from '../support/speaking-provider.ts';
 
 const KEY = 'sk-canary-clients-90af';

@@ -18,7 +18,7 @@ export function oddBody(random: Random, fields: readonly string[]): string {
 }
 
 /** Any value, however deep. */
-export function value(random: Random, depth: number): string {
+function value(random: Random, depth: number): string {
   const kind = random.below(depth > 0 ? 5 : 3);
   const inner = (): string => space(random) + value(random, depth - 1) + space(random);
   if (kind === 3) return `[${some(random, [0, 0, 0], 4).map(inner).join(',')}]`;

@@ -23,7 +23,7 @@ export interface OddAnswer {
 }
 
 /** What is other than straight; what is not named is the same. */
-export interface Changes {
+interface Changes {
   readonly path?: string;
   readonly body?: string;
   /** Headers of the request that do not go on, lower case. */
