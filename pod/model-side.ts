@@ -67,7 +67,7 @@ function findSecret(raw: RawHeaders, secret: string): (typeof KEY_HEADERS)[numbe
   return KEY_HEADERS.find(holds) ?? null;
 }
 
-/** In a shape that the SDKs of both dialects read. */
+/** In a shape that the SDKs of all dialects read. */
 function sendRefusal(response: ServerResponse, why: Refusal): void {
   const { status, type, text } = REFUSALS[why];
   const body = JSON.stringify({ type: 'error', error: { type, code: why, message: text, param: null } });
@@ -101,7 +101,7 @@ const REFUSALS = {
   secret_wrong: {
     status: 401,
     type: 'authentication_error',
-    text: 'the relay asks for the secret of the run; use OPENAI_API_KEY or ANTHROPIC_API_KEY as the run has it',
+    text: 'the relay asks for the secret of the run; use OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY as the run has it',
   },
   gates_unreachable: {
     status: 502,

@@ -77,9 +77,16 @@ function modelVariables({ models }: VariableFacts, declared: Variables): Record<
     { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: key },
     // Not ANTHROPIC_AUTH_TOKEN too: with both, the SDK sends two credentials and Claude Code warns of a conflict.
     { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
+    { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: key },
   ];
-  const free = pairs.filter((pair) => !Object.keys(pair).some((name) => Object.hasOwn(declared, name)));
+  const free = pairs.filter((pair) => !Object.keys(pair).some((name) => isDeclared(name, declared)));
   return Object.assign({}, ...free);
+}
+
+/** Under this name, or another that a client reads in its place. */
+function isDeclared(name: string, declared: Variables): boolean {
+  const names = ALIASES.find((each) => each.includes(name)) ?? [name];
+  return names.some((each) => Object.hasOwn(declared, each));
 }
 
 /** Both cases: wget, apt, aria2c, gRPC and Perl read only the lower one, others only the upper. */
@@ -172,6 +179,11 @@ const TAKEN_AWAY: readonly { readonly names: RegExp; readonly why: string }[] = 
     names:
       /^(ANTHROPIC_(API_KEY|AUTH_TOKEN|BASE_URL|CUSTOM_HEADERS)|CLAUDE_CODE_(OAUTH_TOKEN|USE_.*)|CODEX_API_KEY)$/,
     why: 'they come before the managed key, or lead to another provider with the one in the shell',
+  },
+  {
+    names:
+      /^(GEMINI_API_KEY(_AUTH_MECHANISM)?|GEMINI_CLI_CUSTOM_HEADERS|GOOGLE_(API_KEY|GENERATIVE_AI_API_KEY|(GEMINI|VERTEX)_BASE_URL|GENAI_USE_.*))$/,
+    why: 'Google’s: GOOGLE_API_KEY comes before GEMINI_API_KEY; the others lead to Vertex AI or change how the key is sent',
   },
 ];
 

@@ -43,6 +43,8 @@ describe('what is set', () => {
     ['OPENAI_API_KEY', 'abc123'],
     ['ANTHROPIC_BASE_URL', 'http://127.0.0.1:4322'],
     ['ANTHROPIC_API_KEY', 'abc123'],
+    ['GOOGLE_GEMINI_BASE_URL', 'http://127.0.0.1:4322'],
+    ['GEMINI_API_KEY', 'abc123'],
     ['GITHUB_TOKEN', 'sallyport-managed'],
     ['REGION', 'eu'],
   ])('%s', (name, value) => {
@@ -59,7 +61,7 @@ describe('what is set', () => {
 
   it('leaves the models out where there are none', () => {
     const names = Object.keys(makeVariables({}, { ...FACTS, models: null }));
-    expect(names.filter((name) => /OPENAI|ANTHROPIC/.test(name))).toEqual([]);
+    expect(names.filter((name) => /OPENAI|ANTHROPIC|GEMINI/.test(name))).toEqual([]);
   });
 
   it('has the sentinel that core has', () => {
@@ -96,6 +98,13 @@ describe('what is inherited', () => {
     ['ANTHROPIC_CUSTOM_HEADERS', false],
     ['CLAUDE_CODE_OAUTH_TOKEN', false],
     ['CLAUDE_CODE_USE_BEDROCK', false],
+    ['GOOGLE_API_KEY', false],
+    ['GOOGLE_GENERATIVE_AI_API_KEY', false],
+    ['GOOGLE_GENAI_USE_VERTEXAI', false],
+    ['GOOGLE_VERTEX_BASE_URL', false],
+    ['GEMINI_API_KEY_AUTH_MECHANISM', false],
+    ['GOOGLE_CLOUD_PROJECT', true],
+    ['GEMINI_MODEL', true],
     // Another name for GITHUB_TOKEN, which is the environment's here.
     ['GH_TOKEN', false],
     ['HF_TOKEN', true],
@@ -127,6 +136,15 @@ describe('what the operator declared', () => {
     expect(variables['OPENAI_API_KEY']).toBe(value);
     expect(variables['OPENAI_BASE_URL']).toBeUndefined();
     expect(variables['ANTHROPIC_API_KEY']).toBe('abc123');
+  });
+
+  it('a Google key under its other name takes the pair too', () => {
+    const variables = makeVariables({}, { ...FACTS, sentinels: ['GOOGLE_API_KEY'] });
+    expect(variables['GOOGLE_API_KEY']).toBe('sallyport-managed');
+    expect([variables['GEMINI_API_KEY'], variables['GOOGLE_GEMINI_BASE_URL']]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   it('does not lead past the relay', () => {

@@ -80,6 +80,12 @@ const ANTHROPIC_COMPLETES = `
   const whole = await messages.create(ask);
   console.log(whole.content[0].text);
   process.stdout.write(await messages.stream(ask).finalText());`;
+const GOOGLE_COMPLETES = `
+  import { GoogleGenAI } from '@google/genai';
+  const { models } = new GoogleGenAI({});
+  const ask = { model: process.argv[1], contents: '${SAID}' };
+  console.log((await models.generateContent(ask)).text);
+  for await (const { text } of await models.generateContentStream(ask)) process.stdout.write(text);`;
 /** Holds a stream and a connection outside open, says when each has closed, and asks once more. */
 const OPENAI_IS_CANCELLED = `
   import OpenAI from 'openai';
@@ -139,6 +145,11 @@ describe.each([
     expect([after.stale - before.stale, after.all - before.all]).toEqual([1, 1]);
     await expect.poll(() => provider.open).toBe(0);
   });
+});
+
+it('@google/genai: completes a chat and a stream', async () => {
+  const { status, out, err } = await node(GOOGLE_COMPLETES, 'fixture/echo').ended;
+  expect([status, out, problems(err)]).toEqual([0, `${SAID}\n${SAID}`, '']);
 });
 
 interface Made {
