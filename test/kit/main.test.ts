@@ -23,6 +23,7 @@ describe('npm run kit', () => {
     ['hostile-connect', 'hostile/run-connect.mjs'],
     ['hostile-gates', 'hostile/run-gates.mjs'],
     ['clients', 'clients/run.mjs'],
+    ['agents', 'node_modules'],
     ['bench-connect', 'bench/connect-bench.mjs'],
     ['bench-model', 'bench/model-bench.mjs'],
   ])('%s exits 3 without its folder and says so in one line', async (name, program) => {
@@ -36,7 +37,7 @@ describe('npm run kit', () => {
       const { status, errors } = await kit(...words.split(' ').filter((word) => word !== ''));
       expect(status).toBe(2);
       expect(errors).toMatch(
-        /^kit: usage: .*hostile-connect\|hostile-gates\|clients\|bench-connect\|bench-model.*\n$/,
+        /^kit: usage: .*hostile-connect\|hostile-gates\|clients\|agents\|bench-connect\|bench-model.*\n$/,
       );
     },
   );

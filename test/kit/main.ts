@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isFault } from '../../core-lite/errors.ts';
+import { runAgents } from './agents.ts';
 import { runBenchConnect } from './bench-connect.ts';
 import { runBenchModel } from './bench-model.ts';
 import { runClients } from './clients.ts';
@@ -103,6 +104,7 @@ const KITS: Readonly<Record<string, Kit>> = {
   'hostile-connect': { program: 'hostile/run-connect.mjs', isolated: true, run: runHostileConnect },
   'hostile-gates': { program: 'hostile/run-gates.mjs', isolated: true, run: runHostileGates },
   clients: { program: 'clients/run.mjs', isolated: true, run: runClients },
+  agents: { program: 'node_modules', isolated: true, run: runAgents },
   'bench-connect': { program: 'bench/connect-bench.mjs', isolated: false, run: runBenchConnect },
   'bench-model': { program: 'bench/model-bench.mjs', isolated: false, run: runBenchModel },
 };
