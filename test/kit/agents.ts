@@ -19,13 +19,70 @@ import { CLI, type Product, startProduct } from './product.ts';
 /** @returns 1 where an agent that is there failed */
 export async function runAgents(run: KitRun, dir: string): Promise<number> {
   const product = await startStand(run);
-  const failed = 0;
+  let failed = 0;
   for (const agent of AGENTS) {
     const program = await findProgram(dir, agent);
     if (program === null) console.log(`absent  ${agent.name}: npm install ${agent.package}`);
     else
       for (const way of WAYS) {
-        const ok =
+        const ok = await tryOut({ run, product, agent, program }, way);
+        if (!ok) failed += 1;
+      }
+  }
+  return failed > 0 ? 1 : 0;
+}
+
+async function startStand(run: KitRun): Promise<Product> {
+  const provider = await startProvider('models.test', { plain: true });
+  run.hold(() => provider.close());
+  provider.behave = speakBehind(KEY);
+  const hostsFile = join(run.folder, 'hosts');
+  await writeFile(hostsFile, '127.0.0.1 models.test\n');
+  const product = await startProduct(run, {
+    SALLYPORT_HOSTS_FILE: hostsFile,
+    SALLYPORT_OPEN_NETWORKS: 'models.test=127.0.0.0/8',
+  });
+  const { call } = product;
+  const place = `models.test:${provider.port}`;
+  const credential = { kind: 'model_key', hosts: [place], secret: { value: KEY } };
+  await call('PUT', '/v1/vaults/kit');
+  await call('PUT', '/v1/vaults/kit/credentials/key', credential);
+  const model = { baseUrl: `http://${place}`, dialects: DIALECTS, credential: 'kit/key' };
+  for (const { model: name } of AGENTS) await call('PUT', `/v1/models/${name}`, model);
+  await call('PUT', '/v1/environments/kit', {});
+  return product;
+}
+
+interface Trial {
+  readonly run: KitRun;
+  readonly product: Product;
+  readonly agent: Agent;
+  readonly program: readonly string[];
+}
+
+const WAYS = ['by its settings', 'in a run', 'with a run that is over'] as const;
+
+async function tryOut(trial: Trial, way: (typeof WAYS)[number]): Promise<boolean> {
+  const { run, product, agent, program } = trial;
+  const home = join(run.folder, `home-${Date.now()}`);
+  await mkdir(home);
+  await agent.prepare?.(home);
+  const { runToken, turn } = await openRun(product.call, {});
+  if (way === 'with a run that is over') await product.call('POST', `/v1/turns/${turn}/cancel`);
+  const own = { HOME: home, ...QUIET };
+  // A shell puts the run's variables into the arguments.
+  const words = [...program, ...agent.args(PROMPT)].map((word) => `"${word.replaceAll(/["\\]/g, '\\$&')}"`);
+  const command = ['sh', '-c', `CODEX_API_KEY=$OPENAI_API_KEY exec ${words.join(' ')}`];
+  const inRun = [process.execPath, CLI, 'run', '--env', 'kit', '--', ...command];
+  const before = await countRequests(product);
+  const began = Date.now();
+  const { status, output } =
+    way === 'in a run'
+      ? await execute(run, inRun, { ...product.commandLine, ...own })
+      : await execute(run, command, { ...agent.settings(product.gatesUrl, runToken), ...own });
+  const seconds = ((Date.now() - began) / 1000).toFixed(1);
+  const requests = (await countRequests(product)) - before;
+  const ok =
     way === 'with a run that is over'
       ? requests === 1 && output.includes('the run is over')
       : status === 0 && requests > 0 && output.includes(PROMPT);
@@ -88,3 +145,5 @@ async function versionOf({ run, program }: Trial): Promise<string> {
 const KEY = 'sk-of-the-agents-kit';
 const PROMPT = 'say pineapple twice';
 const LIMIT_MS = 120_000;
+/** No updates and no questions, where nobody answers. */
+const QUIET = { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', GEMINI_CLI_TRUST_WORKSPACE: 'true' };
