@@ -4,17 +4,19 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import type { Asked } from '../support/provider.ts';
 
 /** The key that a provider or tool got. */
 export function keyOf(headers: Asked['headers']): string {
-  const { authorization, 'x-api-key': apiKey, 'x-tool-key': toolKey } = headers;
-  return String(apiKey ?? toolKey ?? authorization?.replace(/^Bearer /, ''));
+  const given = ['x-api-key', 'api-key', 'x-goog-api-key', 'x-tool-key'].map((name) => headers[name]);
+  const bare = given.find((value) => value !== undefined);
+  return String(bare ?? headers.authorization?.replace(/^Bearer /, ''));
 }
 
 /** Does what the caller's text says. */
 export function answerCall(asked: Asked, response: ServerResponse, socket: Socket): void {
-  const [, say = 'fine'] = /"(?:content|say)":"(\w+)"/.exec(asked.body.toString()) ?? [];
+  const [, say = 'fine'] = /"(?:content|say|text|input)":"(\w+)"/.exec(asked.body.toString()) ?? [];
   ANSWERS[say]?.(response, keyOf(asked.headers), socket);
 }
 
@@ -56,5 +58,15 @@ export const ANSWERS: Readonly<
   junk: (_response, key, socket) => void socket.end(`${key} is no HTTP\r\n\r\n`),
   redirect: (response, key) =>
     void response.writeHead(307, { location: `https://evil.test/?${key}` }).end(key),
+  gzip: (response, key) =>
+    void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(`{"said":"${key}"}`)),
+  trailer: (response, key) => {
+    response.writeHead(200, { trailer: 'x-key' }).addTrailers({ 'x-key': key });
+    response.end('{"choices":[]}');
+  },
+  early: (response, key) => {
+    response.writeEarlyHints({ link: `<https://evil.test/${key}>; rel=preload` });
+    json(response, 200, { choices: [] });
+  },
   hang: (response, key) => void response.writeHead(200, { 'x-key': key }).write(key),
 };

@@ -163,7 +163,8 @@ describe('a secret that is used', { timeout: 60_000 }, () => {
         expect(MASKED.test(say) ? text : MASK).toContain(MASK);
       }
     }
-    const others = ['fine 200', 'body 200', 'split 200', 'header 200', 'phrase 400'];
+    const others = ['fine', 'body', 'split', 'header', 'trailer', 'early'].map((say) => `${say} 200`);
+    others.push('phrase 400');
     expect(new Set(outcomes)).toEqual(new Set([...others, ...NAMED, ...LOST]));
     expect((await ask('/v1/messages', key, { ...messageOf('fine'), model: 'gone' })).status).toBe(404);
     expect((await ask('/v1/messages', key, { ...messageOf('fine'), model: 'one-dialect' })).status).toBe(400);
@@ -437,5 +438,5 @@ function oddHeaders(value: string): readonly Record<string, string>[] {
 const MASKED = /^(body|401|header|phrase|split)$/;
 const MASK = '*'.repeat(12);
 const NAMED = ['401 401', '403 403', '429 429', '500 500', '529 529'];
-const LOST = ['die 200', 'junk 502', 'redirect 502', 'hang 200'];
+const LOST = ['die 200', 'junk 502', 'redirect 502', 'gzip 502', 'hang 200'];
 const TOKEN = /eyJ[\w-]+\.[\w-]+\.[\w-]{86}/g;
