@@ -34,8 +34,8 @@ export function forward(request: IncomingMessage, response: ServerResponse, onwa
     agent: false,
   });
   upstream.setNoDelay(true);
-  // Node would keep the head back until the first byte of a body.
-  upstream.flushHeaders();
+  // Node would keep the head back until the first byte of a body; `flushHeaders` would write it in UTF-8.
+  upstream.write('', 'latin1');
   let answered = false;
   upstream.once('response', (answer) => {
     answered = true;
@@ -60,7 +60,7 @@ function answerWith(answer: IncomingMessage, response: ServerResponse): void {
     answer.statusMessage ?? '',
     withoutHeaders(answer.rawHeaders, HOP_BY_HOP),
   );
-  response.flushHeaders();
+  response.write('', 'latin1');
   // One that broke off breaks off here too: a clean end would look like the whole answer.
   pipeline(answer, response, () => {});
 }

@@ -31,14 +31,15 @@ function serve(side: ModelSide, request: IncomingMessage, response: ServerRespon
     sendRefusal(response, why);
   };
   const why = judge(request);
-  const place = findSecret(request.rawHeaders, side.secret);
+  const { path, shown } = takeKey(request.url ?? '/', side.secret);
+  const place = findSecret(request.rawHeaders, side.secret) ?? (shown ? 'X-Goog-Api-Key' : null);
   if (why !== null || place === null) {
     refuse(why ?? 'secret_wrong');
     return;
   }
   forward(request, response, {
     to: side.gates,
-    path: request.url ?? '/',
+    path,
     set: {
       Host: formatHost(side.gates),
       [place]: place === 'Authorization' ? `Bearer ${side.token()}` : side.token(),
@@ -65,6 +66,15 @@ function findSecret(raw: RawHeaders, secret: string): (typeof KEY_HEADERS)[numbe
     return values.length === 1 && isRunSecret(shown, secret);
   };
   return KEY_HEADERS.find(holds) ?? null;
+}
+
+/** The request target without a `key=` that holds the secret, where some of Google's clients put theirs. */
+function takeKey(url: string, secret: string): { readonly path: string; readonly shown: boolean } {
+  const [path = '', query] = url.split(/\?(.*)/s, 2);
+  const fields = query?.split('&') ?? [];
+  const kept = fields.filter((field) => !isRunSecret(/^key=(.*)$/s.exec(field)?.[1], secret));
+  if (kept.length === fields.length) return { path: url, shown: false };
+  return { path: kept.length > 0 ? `${path}?${kept.join('&')}` : path, shown: true };
 }
 
 /** In a shape that the SDKs of all dialects read. */

@@ -87,6 +87,28 @@ describe('a call with the secret', () => {
   });
 
   it.each([
+    ['?key=SECRET', ''],
+    ['?alt=sse&key=SECRET&x=%20', '?alt=sse&x=%20'],
+    ['?key=SECRET&key=other&apikey=SECRET', '?key=other&apikey=SECRET'],
+  ])('in the query: %s', async (query, left) => {
+    const target = (text: string) => `/v1beta/models/m:generateContent${text.replaceAll('SECRET', SECRET)}`;
+    await (await send(`POST ${target(query)} HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\n`)).answer();
+    expect([asked[0]?.url, asked[0]?.headers['x-goog-api-key']]).toEqual([target(left), TOKEN]);
+  });
+
+  it('with headers of any bytes, both ways', async () => {
+    behave = (request, response) => {
+      request.resume();
+      response.writeHead(200, { 'x-high': '\xfe\xe9', 'content-length': 2 }).end(Buffer.from('ok'));
+    };
+    const client = await connectTo(relay.modelPort);
+    open.push(client);
+    const head = get(`Host: 127.0.0.1:${relay.modelPort}\r\n${KEY}X-High: \xe9\xff\r\n`);
+    const { headers } = await client.send(Buffer.from(head, 'latin1')).answer();
+    expect([asked[0]?.headers['x-high'], headers.get('x-high')]).toEqual(['\xe9\xff', '\xfe\xe9']);
+  });
+
+  it.each([
     ['Authorization', KEY, 'authorization', `Bearer ${TOKEN}`],
     ['x-api-key', `X-API-Key: ${SECRET}\r\n`, 'x-api-key', TOKEN],
     ['x-goog-api-key', `x-goog-api-key: ${SECRET}\r\n`, 'x-goog-api-key', TOKEN],
