@@ -158,7 +158,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
     this.#passage?.push(data);
     if (this.#mayFlow || this.#done) return;
     this.#controller?.pause();
-    this.#options.response.off('drain', this.#onDrain).once('drain', this.#onDrain);
+    this.#awaitDrain();
   }
 
   /** What came and has not been passed on. It is metered on its way out of here. */
@@ -177,7 +177,14 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   }
 
   #flow(): void {
-    if (!this.#done && this.#mayFlow) this.#controller?.resume();
+    if (this.#done) return;
+    if (this.#mayFlow) this.#controller?.resume();
+    // The drain that was waited for may have come while the passage was busy, and filled up again.
+    else this.#awaitDrain();
+  }
+
+  #awaitDrain(): void {
+    this.#options.response.off('drain', this.#onDrain).once('drain', this.#onDrain);
   }
 
   #fail(reason: RelayEnd['failure']): void {
