@@ -154,7 +154,8 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   #passWaiting(): void {
     const data = this.#takeWaiting();
     if (data.length === 0 || this.#done) return;
-    if (this.#head?.events) this.#limit.refresh();
+    // A comment says that the connection lives, not that its model does.
+    if (this.#head?.events && !isComment(data)) this.#limit.refresh();
     this.#passage?.push(data);
     if (this.#mayFlow || this.#done) return;
     this.#controller?.pause();
@@ -223,6 +224,13 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   }
 }
 
+/** Whether it is whole lines that no client is told of, and nothing else. */
+function isComment(data: Buffer): boolean {
+  const first = data[0];
+  if ((first !== COLON && first !== LF && first !== CR) || data.length > MAX_COMMENT_BYTES) return false;
+  return /^(?:(?::[^\r\n]*)?[\r\n])*$/.test(data.toString('latin1'));
+}
+
 function openPassage(
   head: AnswerHead,
   secrets: readonly Buffer[],
@@ -235,4 +243,8 @@ function openPassage(
 }
 
 const NOTHING = Buffer.alloc(0);
+const COLON = 0x3a;
+const LF = 0x0a;
+const CR = 0x0d;
+const MAX_COMMENT_BYTES = 4_096;
 const LEFT = new Error('the call has ended');

@@ -63,6 +63,20 @@ describe('a silence', () => {
     });
   }
 
+  it('is one though the provider sends comments', async () => {
+    const { ask, ends } = await start({
+      idleLimitMs: 300,
+      script: (socket) => {
+        socket.write(Buffer.concat([Buffer.from(EVENTS + CHUNKED), chunk('data: 1\n\n')]));
+        const ping = setInterval(() => socket.write(chunk(': ping\r\n\r\n')), 20);
+        socket.once('close', () => clearInterval(ping));
+      },
+    });
+    const { text } = await ask();
+    expect(text).toMatch(/^data: 1\n\n(?:: ping\r\n\r\n){3,}data: \{"error":.*timeout"\}\}\n\n$/);
+    expect(ends).toMatchObject([{ failure: 'provider_timeout', status: 200 }]);
+  });
+
   const INSIDE = [
     'data: a',
     'data: a\n',
