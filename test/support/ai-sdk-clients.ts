@@ -39,7 +39,7 @@ export function ai(offered: Offered, run: (input: object) => string): readonly S
       image: async (asking, base64) => {
         const content = [
           { type: 'text' as const, text: asking.prompt },
-          { type: 'image' as const, image: base64, mediaType: 'image/png' },
+          { type: 'file' as const, data: base64, mediaType: 'image/png' },
         ];
         return (await generateText({ model: open(asking), messages: [{ role: 'user', content }] })).text;
       },
