@@ -1,6 +1,7 @@
 /**
  * Visits the fields of a JSON object in its bytes, without parsing what nobody asks for and without recursion. What is
- * inside a value is the provider's to judge: here it only must come to its end. Long texts are jumped over.
+ * inside a value is the provider's to judge: here it only must come to its end. Long texts are jumped over. Whatever the
+ * bytes are, this costs one pass over them: everybody's calls wait for it.
  */
 
 /** Bytes of a body: from, up to. */
@@ -13,7 +14,7 @@ export interface ObjectVisitor {
   readonly longText?: (text: Span) => void;
 }
 
-/** @returns whether the span is one object and nothing else, and `field` never said no */
+/** @returns whether the span is one object and nothing else, within measure, and `field` never said no */
 export function visitObject(body: Buffer, span: Span, visitor: ObjectVisitor): boolean {
   return new Scanner(body, span, visitor).scan();
 }
@@ -34,6 +35,7 @@ class Scanner {
   readonly #end: number;
   readonly #visitor: ObjectVisitor;
   #at: number;
+  #fields = 0;
 
   constructor(body: Buffer, [from, to]: Span, visitor: ObjectVisitor) {
     this.#body = to === body.length ? body : body.subarray(0, to);
@@ -57,10 +59,10 @@ class Scanner {
   }
 
   #field(): boolean {
+    this.#fields += 1;
+    if (this.#fields > MAX_FIELDS) return false;
     this.#skipSpace();
-    const keyFrom = this.#at;
-    if (!this.#string()) return false;
-    const name = parseText(this.#body, [keyFrom, this.#at]);
+    const name = this.#key();
     this.#skipSpace();
     if (name === null || !this.#take(COLON)) return false;
     this.#skipSpace();
@@ -71,26 +73,41 @@ class Scanner {
     return this.#visitor.field(name, [from, to]);
   }
 
+  #key(): string | null {
+    const from = this.#at;
+    if (!this.#string() || this.#at - from > MAX_KEY_BYTES) return null;
+    return parseText(this.#body, [from, this.#at]);
+  }
+
   /** One value, however deep, without recursion. What is inside is the provider's to judge. */
   #value(): boolean {
-    const first = this.#body[this.#at];
-    if (first === QUOTE) return this.#string();
-    return isOpening(first) ? this.#container() : this.#word();
+    const kind = KINDS[this.#body[this.#at] ?? 0];
+    if (kind === TEXT) return this.#string();
+    return kind === OPENING ? this.#container() : this.#word();
   }
 
   /** From an opening bracket to behind the one that closes it. */
   #container(): boolean {
+    const body = this.#body;
+    const end = this.#end;
+    let at = this.#at;
     let depth = 0;
-    while (this.#at < this.#end) {
-      const byte = this.#body[this.#at];
-      if (byte === QUOTE) {
+    while (at < end) {
+      const kind = KINDS[body[at] as number];
+      if (kind === TEXT) {
+        this.#at = at;
         if (!this.#string()) return false;
+        at = this.#at;
         continue;
       }
-      this.#at += 1;
-      if (isOpening(byte)) depth += 1;
-      else if (isClosing(byte)) depth -= 1;
-      if (depth === 0) return true;
+      at += 1;
+      if (kind === OPENING) depth += 1;
+      else if (kind === CLOSING) depth -= 1;
+      else continue;
+      if (depth > MAX_DEPTH) return false;
+      if (depth > 0) continue;
+      this.#at = at;
+      return true;
     }
     return false;
   }
@@ -98,7 +115,7 @@ class Scanner {
   /** A number, `true`, `false` or `null`. */
   #word(): boolean {
     const from = this.#at;
-    while (isWordByte(this.#body[this.#at])) this.#at += 1;
+    this.#at = skip(this.#body, from, WORD);
     return this.#at > from;
   }
 
@@ -114,7 +131,7 @@ class Scanner {
   }
 
   #skipSpace(): void {
-    while (isSpace(this.#body[this.#at])) this.#at += 1;
+    this.#at = skip(this.#body, this.#at, SPACE);
   }
 
   #take(byte: number): boolean {
@@ -122,6 +139,13 @@ class Scanner {
     this.#at += 1;
     return true;
   }
+}
+
+/** The index of the first byte that is of another kind. */
+function skip(body: Buffer, from: number, kind: number): number {
+  let at = from;
+  while (at < body.length && KINDS[body[at] as number] === kind) at += 1;
+  return at;
 }
 
 /** The index behind the closing quote, or -1. Steps are cheap in short texts, jumps in long ones. */
@@ -143,31 +167,37 @@ function endOfText(body: Buffer, from: number): number {
   }
 }
 
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function isOpening(byte: number | undefined): boolean {
-  return byte === OPEN_BRACE || byte === OPEN_BRACKET;
-}
-
-function isClosing(byte: number | undefined): boolean {
-  return byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
-}
-
-/** Letters, digits, `+`, `-` and `.`. */
-function isWordByte(byte: number | undefined): boolean {
-  return byte !== undefined && /[A-Za-z0-9+.-]/.test(String.fromCharCode(byte));
+function makeKinds(): Uint8Array {
+  const kinds = new Uint8Array(256);
+  const set = (bytes: string, kind: number): void => {
+    for (const byte of Buffer.from(bytes)) kinds[byte] = kind;
+  };
+  set(' \n\r\t', SPACE);
+  set('"', TEXT);
+  set('{[', OPENING);
+  set('}]', CLOSING);
+  set('+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', WORD);
+  return kinds;
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+const SPACE = 1;
+const TEXT = 2;
+const OPENING = 3;
+const CLOSING = 4;
+const WORD = 5;
+/** What each byte is where a value may begin; 0 for none of these. */
+const KINDS = makeKinds();
 /** Longer than almost any word or key. */
 const LONG_TEXT_BYTES = 1024;
 const STEPS = 256;
+/** Far more than any dialect has. */
+const MAX_FIELDS = 10_000;
+const MAX_KEY_BYTES = 512;
+/** What parsers that call themselves for each level come through. */
+const MAX_DEPTH = 512;

@@ -82,6 +82,25 @@ describe('the fields of an object', () => {
   });
 });
 
+describe('an object beyond every measure', () => {
+  const MEASURES: readonly (readonly [name: string, write: (size: number) => string, most: number])[] = [
+    ['fields', (size) => `{${Array(size).fill('"":1').join()}}`, 10_000],
+    ['bytes of a name', (size) => `{"${'a'.repeat(size - 2)}":1}`, 512],
+    ['levels', (size) => `{"a":${'['.repeat(size)}${']'.repeat(size)}}`, 512],
+    [
+      'levels of objects',
+      (size) => `{"a":[${'[],'.repeat(9)}${'{"a":'.repeat(size - 1)}1${'}'.repeat(size - 1)}]}`,
+      512,
+    ],
+  ];
+  for (const [name, writeOf, most] of MEASURES) {
+    it(`is none: ${name}`, () => {
+      expect(fieldsOf(Buffer.from(writeOf(most)))).not.toBeNull();
+      expect(fieldsOf(Buffer.from(writeOf(most + 1)))).toBeNull();
+    });
+  }
+});
+
 describe('long texts', () => {
   it('are told with their quotes, however they are escaped', () => {
     fc.assert(
