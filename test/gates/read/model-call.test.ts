@@ -183,21 +183,50 @@ describe('the estimate of what a call gives to read', () => {
     }
   });
 
-  it('counts a long base64 text as an image, by its size where that is large', () => {
-    const small = read(body(`data:image/png;base64,${base64(30_000)}`)).inputEstimate;
-    expect(small).toBeGreaterThan(1_600);
-    expect(small).toBeLessThan(1_700);
-    const large = read(body(base64(6_000_000))).inputEstimate;
-    expect(large).toBeGreaterThan(13_000);
-    expect(large).toBeLessThan(14_000);
-    const two = JSON.stringify({ model: 'm', a: [{ b: base64(30_000) }, { b: base64(30_000) }] });
-    expect(read(two).inputEstimate).toBeGreaterThan(3_200);
-    const escaped = body('x').replace('"x"', `"${base64(30_000).replaceAll('/', '\\/')}"`);
+  const estimate = (part: object) => read(JSON.stringify({ model: 'm', parts: [part] })).inputEstimate;
+
+  it('counts base64 as an image where clients put one, by its size where that is large', () => {
+    const [data, url] = [base64(30_000), `data:image/png;base64,${base64(30_000)}`];
+    for (const part of [
+      { image_url: { url } },
+      { image_url: url },
+      { file_data: url },
+      { source: { type: 'base64', media_type: 'image/png', data } },
+      { input_audio: { data, format: 'wav' } },
+      { inlineData: { mimeType: 'image/png', data } },
+      { b64_json: data },
+    ]) {
+      expect(estimate(part)).toBeGreaterThan(1_600);
+      expect(estimate(part)).toBeLessThan(1_700);
+    }
+    expect(estimate({ data: base64(6_000_000) })).toBeGreaterThan(13_000);
+    expect(estimate({ data: base64(6_000_000) })).toBeLessThan(14_000);
+    expect(estimate({ a: [{ data }, { data }] })).toBeGreaterThan(3_200);
+    const escaped = `{"model":"m","data" : "${base64(30_000).replaceAll('/', '\\/')}"}`;
     expect(read(escaped).inputEstimate).toBeLessThan(1_700);
+  });
+
+  it('counts what has no spaces as a text where a model reads it', () => {
+    const data = base64(3_000_000);
+    for (const part of [
+      { content: data },
+      { content: `data:image/png;base64,${data}` },
+      { text: `data:image/png;base64,${data}` },
+      { arguments: data },
+      { url: data },
+      { content: `"data":"${data}` },
+      { content: ['data', data] },
+      { metadata: data },
+      { 'x"data': data },
+    ]) {
+      expect(estimate(part)).toBeGreaterThan(1_300_000);
+    }
+    expect(read(body('Ab9/'.repeat(250_000))).inputEstimate).toBeGreaterThan(250_000);
   });
 
   it('counts a text as one that is only like base64 at its beginning', () => {
     const text = `${base64(3_000)} ${'and then words '.repeat(2_000)}`;
     expect(read(body(text)).inputEstimate).toBeGreaterThan(10_000);
+    expect(estimate({ data: text })).toBeGreaterThan(10_000);
   });
 });
