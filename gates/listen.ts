@@ -155,16 +155,16 @@ function refuseBroken(error: Error & { code?: string }, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const line = BROKEN_STATUS[error.code ?? ''] ?? '400 Bad Request';
+  const line = BROKEN_STATUS.get(error.code ?? '') ?? '400 Bad Request';
   const { body } = formatRefusal('own', 'request_malformed');
   const head = `HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Type: application/json`;
   socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-const BROKEN_STATUS: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
+const BROKEN_STATUS: ReadonlyMap<string, string> = new Map([
+  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
+  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
+]);
 const GEMINI_PATH = /^\/v1(?:alpha|beta)\//;
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);

@@ -46,7 +46,7 @@ export class Decoder {
   }
 
   #open(first: Buffer): Coding | null {
-    const coding = CODINGS[this.#encoding]?.(first) ?? null;
+    const coding = CODINGS.get(this.#encoding)?.(first) ?? null;
     coding?.on('data', (bytes: Buffer) => this.#take(bytes));
     // An answer that was cut off, too: all that can be decoded came before.
     coding?.once('error', () => this.#stop());
@@ -75,13 +75,13 @@ function isZlib(first: Buffer): boolean {
 }
 
 const OPTIONS = { chunkSize: 64 * 1024 };
-const CODINGS: Readonly<Record<string, (first: Buffer) => Coding>> = {
-  gzip: () => createGunzip(OPTIONS),
-  'x-gzip': () => createGunzip(OPTIONS),
-  deflate: (first) => (isZlib(first) ? createInflate(OPTIONS) : createInflateRaw(OPTIONS)),
-  br: () => createBrotliDecompress(OPTIONS),
-  zstd: () => createZstdDecompress(OPTIONS),
-};
+const CODINGS = new Map<string, (first: Buffer) => Coding>([
+  ['gzip', () => createGunzip(OPTIONS)],
+  ['x-gzip', () => createGunzip(OPTIONS)],
+  ['deflate', (first: Buffer) => (isZlib(first) ? createInflate(OPTIONS) : createInflateRaw(OPTIONS))],
+  ['br', () => createBrotliDecompress(OPTIONS)],
+  ['zstd', () => createZstdDecompress(OPTIONS)],
+]);
 /** What came and is not decoded yet. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** More than any model answers: what is larger is a bomb. */

@@ -7,7 +7,8 @@ import type { Wanted } from './json-scan.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 
 export class Usage {
-  readonly #fields: Record<string, unknown> = {};
+  /** Without a prototype: the names are anybody's. */
+  readonly #fields: Record<string, unknown> = Object.create(null);
   #failed = false;
   #type = '';
 

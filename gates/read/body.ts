@@ -10,7 +10,7 @@ export async function readBody(
   maxBytes: number,
 ): Promise<Buffer | RefusalReason> {
   if (encoding === '' || encoding === 'identity') return body;
-  const decode = DECODERS[encoding];
+  const decode = DECODERS.get(encoding);
   if (!decode) return 'encoding_refused';
   try {
     return await decode(body, { maxOutputLength: maxBytes });
@@ -23,9 +23,9 @@ export async function readBody(
 
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 
-const DECODERS: Readonly<Record<string, Decoder>> = {
-  gzip: promisify(gunzip) as Decoder,
-  deflate: promisify(inflate) as Decoder,
-  br: promisify(brotliDecompress) as Decoder,
-  zstd: promisify(zstdDecompress) as Decoder,
-};
+const DECODERS: ReadonlyMap<string, Decoder> = new Map([
+  ['gzip', promisify(gunzip) as Decoder],
+  ['deflate', promisify(inflate) as Decoder],
+  ['br', promisify(brotliDecompress) as Decoder],
+  ['zstd', promisify(zstdDecompress) as Decoder],
+]);
