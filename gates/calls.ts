@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ChangeFeed } from '../core-lite/database/changes.ts';
 import { makeId } from '../core-lite/id.ts';
+import type { Spend } from '../core-lite/record/call-starts.ts';
 import { decideRunStaleness } from '../core-lite/state/session.ts';
 import type { VerifiedToken } from '../core-lite/tokens/verify.ts';
 import type { Facts } from './facts.ts';
@@ -20,6 +21,8 @@ export class Call {
   readonly at: Date;
   /** Set before anything of it leaves. */
   sent = false;
+  /** What it has reserved since it started. */
+  reserved: Spend | null = null;
   readonly #controller = new AbortController();
   #stopped: StopReason | null = null;
 

@@ -1,7 +1,9 @@
 /**
  * What a call is charged with when it is settled: nothing where no provider worked for it, what was counted where
- * that is known, and else what was reserved, since it may have cost that much.
+ * that is known, and else what was reserved, since it may have cost that much. Of an answer that was
+ * cut off, what it had told of its output is a first figure: it is charged at least for what had passed.
  */
+import type { Spend } from '../core-lite/record/call-starts.ts';
 import type { Charge, TokenCounts } from '../core-lite/record/usage-ledger.ts';
 import type { Outcome } from './reasons.ts';
 
@@ -12,9 +14,12 @@ export interface Charged {
   /** What the caller got. */
   readonly status: number | null;
   readonly tokens: TokenCounts;
+  /** Whether some of the tokens are presumed. */
+  readonly presumed: boolean;
 }
 
-export function decideCharge({ sent, outcome, status, tokens }: Charged): Charge {
+export function decideCharge({ sent, outcome, status, tokens, presumed }: Charged): Charge {
+  if (presumed) return 'reserved';
   if (tokens.input !== null && tokens.output !== null) return 'counted';
   if (!sent || UNSERVED.has(outcome)) return 'none';
   // Providers charge nothing for an error that they answer instead of a completion.
@@ -22,6 +27,27 @@ export function decideCharge({ sent, outcome, status, tokens }: Charged): Charge
   return 'reserved';
 }
 
+/**
+ * The tokens of an answer that was cut off; `null` where there is nothing to presume: what was reserved is charged of
+ * what nobody told.
+ * @param passedBytes how much of the answer had passed
+ */
+export function presumeTokens(
+  tokens: TokenCounts,
+  passedBytes: number,
+  reserved: Spend | null,
+): TokenCounts | null {
+  if (tokens.output === null || !reserved) return null;
+  const passed = Math.min(Math.ceil(passedBytes / BYTES_PER_TOKEN), reserved.outputTokens);
+  return {
+    ...tokens,
+    input: tokens.input ?? reserved.inputTokens,
+    output: Math.max(tokens.output, passed),
+  };
+}
+
+/** Of text; the names around it make it the more. */
+const BYTES_PER_TOKEN = 4;
 /** No provider took the request, whatever was tried. */
 const UNSERVED: ReadonlySet<Outcome> = new Set<Outcome>([
   'resolve_failed',

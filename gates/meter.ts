@@ -19,6 +19,8 @@ export interface Metered {
   readonly failed: boolean;
   /** Whether it came to its end: a stream to the dialect's own last event. */
   readonly finished: boolean;
+  /** How much of it passed, decoded. */
+  readonly passedBytes: number;
 }
 
 export class Meter {
@@ -27,6 +29,8 @@ export class Meter {
   readonly #isEvents: boolean;
   readonly #decoder: Decoder | null;
   #reader: Reader | null = null;
+  #rawBytes = 0;
+  #plainBytes = 0;
 
   /**
    * @param contentType of the answer, lower case
@@ -40,6 +44,7 @@ export class Meter {
   }
 
   see(chunk: Buffer): void {
+    this.#rawBytes += chunk.length;
     if (this.#decoder) this.#decoder.write(chunk);
     else this.#write(chunk);
   }
@@ -49,11 +54,18 @@ export class Meter {
     if (this.#decoder) await this.#decoder.end();
     const { failed, finished } = this.#reader?.end() ?? { failed: false, finished: false };
     const { fields } = this.#usage;
-    return { tokens: countTokens(this.#dialect, fields), failed: failed || this.#usage.failed, finished };
+    return {
+      tokens: countTokens(this.#dialect, fields),
+      failed: failed || this.#usage.failed,
+      finished,
+      // What could not be decoded passed all the same.
+      passedBytes: Math.max(this.#rawBytes, this.#plainBytes),
+    };
   }
 
   #write(bytes: Buffer): void {
     if (bytes.length === 0) return;
+    this.#plainBytes += bytes.length;
     this.#reader ??= this.#open(bytes[0]);
     this.#reader.write(bytes);
   }

@@ -7,7 +7,7 @@ import type { TokenCounts, UsageLedger } from '../core-lite/record/usage-ledger.
 import type { Dialect } from '../core-lite/state/dialect.ts';
 import type { PassedOver } from './act/first-look.ts';
 import type { Call } from './calls.ts';
-import { decideCharge } from './charge.ts';
+import { decideCharge, presumeTokens } from './charge.ts';
 import type { Candidate } from './decide/model-call.ts';
 import type { HttpOutcome } from './http-outcomes.ts';
 import type { Metrics } from './metrics.ts';
@@ -22,6 +22,8 @@ export interface ModelEnding {
   readonly status: number | null;
   readonly tokens: TokenCounts;
   readonly firstByteMs: number | null;
+  /** Of an answer that was cut off: how much of it had passed. */
+  readonly cutAfterBytes?: number;
 }
 
 /** Which model call it was. */
@@ -59,12 +61,14 @@ export class Recorder {
     const { counts, ...named } = names;
     const { id } = call;
     const durationMs = this.#since(call);
-    const { outcome, status, firstByteMs } = ending;
+    const { outcome, status, firstByteMs, cutAfterBytes } = ending;
     // A provider takes nothing for a count, and its answer has no usage.
     const free = counts && outcome === 'completed';
-    const tokens = free ? NOTHING : ending.tokens;
+    const cut =
+      cutAfterBytes === undefined ? null : presumeTokens(ending.tokens, cutAfterBytes, call.reserved);
+    const tokens = free ? NOTHING : (cut ?? ending.tokens);
     const costUsd = free ? 0 : this.#price(call, names, tokens);
-    const charge = decideCharge({ sent: call.sent, outcome, status, tokens });
+    const charge = decideCharge({ sent: call.sent, outcome, status, tokens, presumed: cut !== null });
     const row = { id, at: call.at, sessionId, turnId, agent, ...named, outcome, status, tokens, costUsd };
     ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, charge });
     const { model, upstreamName, provider, dialect, streamed } = names;

@@ -44,6 +44,7 @@ export class Starter {
         return UNTOLD;
       });
     if (refused) return explain(refused, now());
+    call.reserved = spend;
     return call.stopped ? { refusal: call.stopped } : null;
   }
 }

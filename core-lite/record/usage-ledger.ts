@@ -23,8 +23,8 @@ export interface TokenCounts {
 }
 
 /**
- * With what a call is charged: nothing, what was counted, or what was reserved of all that nobody counted. The row of one
- * that is charged what was reserved has those figures, and says that they are presumed.
+ * With what a call is charged: nothing, what was counted, or what was reserved of all that has no figure in its entry.
+ * The row of one that is charged what was reserved has those figures, and says that they are presumed.
  */
 export type Charge = 'none' | 'counted' | 'reserved';
 

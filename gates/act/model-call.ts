@@ -79,7 +79,7 @@ export async function callModel(
     handler.refuse(error);
   }
   const end = await relay.ended;
-  return look?.passed ?? conclude(end, relay, call);
+  return look?.passed ?? conclude(end, relay, means);
 }
 
 function openRelay(
@@ -113,7 +113,11 @@ function passedHeaders(
   return requestHeaders(headers, token, dropped);
 }
 
-async function conclude(end: RelayEnd, relay: AnswerRelay, call: Call): Promise<ModelEnding | Unanswered> {
+async function conclude(
+  end: RelayEnd,
+  relay: AnswerRelay,
+  { call, request: { dialect } }: Means,
+): Promise<ModelEnding | Unanswered> {
   const { failure, status, meter } = end;
   if (failure !== null && status === null) {
     return failure === 'provider_died' ? { refusal: 'provider_failed' } : unsent(failure);
@@ -122,18 +126,25 @@ async function conclude(end: RelayEnd, relay: AnswerRelay, call: Call): Promise<
   if (failure === null && end.framed) relay.complete();
   const firstByteMs = end.firstByteAt === null ? null : end.firstByteAt - call.at.getTime();
   const metered = await meter?.read();
-  const tokens = metered?.tokens ?? NO_TOKENS;
+  const told = { status, tokens: metered?.tokens ?? NO_TOKENS, firstByteMs };
+  const cut = { ...told, ...describeCut(metered) };
   if (failure !== null) {
     const outcome = failure in STREAM_ENDS ? (failure as keyof typeof STREAM_ENDS) : 'provider_died';
-    return { outcome, status, tokens, firstByteMs };
+    return { outcome, ...cut };
   }
   if (isCut(end, metered)) {
     relay.cutShort();
-    return { outcome: 'provider_died', status, tokens, firstByteMs };
+    return { outcome: 'provider_died', ...cut };
   }
   if (!end.framed) relay.complete();
   const failed = (status ?? 0) >= 400 || metered?.failed === true;
-  return { outcome: failed ? 'provider_error' : 'completed', status, tokens, firstByteMs };
+  if (failed) return { outcome: 'provider_error', ...cut };
+  // Some servers of the other dialects leave their last event out; there, what was told is the whole.
+  return { outcome: 'completed', ...(dialect === 'anthropic' ? cut : told) };
+}
+
+function describeCut(metered: Metered | undefined): Pick<ModelEnding, 'cutAfterBytes'> {
+  return metered && !metered.finished ? { cutAfterBytes: metered.passedBytes } : {};
 }
 
 /** The end of a call of which nothing went out. */

@@ -33,6 +33,7 @@ function expected({ tokens, failed, unfinished, more }: Answer): Metered {
     tokens: { input, output, cached, cacheWrite, reasoning, ...more },
     failed: failed === true,
     finished: unfinished !== true,
+    passedBytes: expect.any(Number),
   };
 }
 

@@ -37,7 +37,7 @@ interface Expected {
 
 export interface ExpectedRow {
   readonly outcome: Outcome;
-  /** Input, output and, where they are told, cached, cache write and reasoning; reserved figures are presumed. */
+  /** Input, output and, where they are told, cached, cache write and reasoning; what was not counted to the end is presumed. */
   readonly tokens?: readonly (number | null)[] | 'presumed';
   /** US dollars. */
   readonly cost?: number;

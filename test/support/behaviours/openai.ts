@@ -123,7 +123,7 @@ const ENDS: readonly Behaviour[] = [
       await openStream(wire).chunk(HELLO).chunk(USAGE).delivered();
       wire.reset();
     },
-    { outcome: 'provider_died', tokens: [100, 20], cost: COST },
+    DIED,
     BROKEN,
   ),
   row('an error event first', streams(ERROR, DONE), { outcome: 'provider_error', tokens: 'presumed' }),
