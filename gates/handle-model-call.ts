@@ -18,7 +18,7 @@ import { type AskedFacts, loadAsked } from './candidates.ts';
 import { decideModelCall, type Plan } from './decide/model-call.ts';
 import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
 import { estimateSpend } from './estimate.ts';
-import { answerFixture } from './fixture/answer.ts';
+import { answerFixture, MAX_FIXTURE_BYTES } from './fixture/answer.ts';
 import type { Gate } from './gate.ts';
 import { readBody } from './read/body.ts';
 import { readClientHints } from './read/client-hints.ts';
@@ -113,6 +113,7 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   if (plan instanceof Deny) {
     return { ending: { refusal: plan.reason, detail: explain(plan.reason, asked.model) } };
   }
+  if ('builtIn' in plan && plain.length > MAX_FIXTURE_BYTES) return { ending: TOO_LARGE };
   const unstarted = await gate.starter.start(call, estimate(way, plan));
   if (unstarted) {
     const { refusal, detail } = unstarted;
@@ -205,4 +206,8 @@ function refuse(
 }
 
 const LEFT: ModelEnding = { outcome: 'client_left', status: null, tokens: NO_TOKENS, firstByteMs: null };
+const TOO_LARGE: Unanswered = {
+  refusal: 'body_too_large',
+  detail: { text: 'a built-in model reads at most 1 MiB' },
+};
 const MAX_NAME_CHARS = 128;

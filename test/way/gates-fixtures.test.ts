@@ -244,3 +244,44 @@ describe('fixture/slow', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(95);
   });
 });
+
+describe('a built-in model', () => {
+  const words = (bytes: number): object => ({
+    messages: [{ role: 'user', content: 'a '.repeat(bytes / 2) }],
+  });
+
+  it('says a long text again whole, in pieces that are not too many', async () => {
+    const content = 'a '.repeat(500_000);
+    const body = { model: 'fixture/echo', messages: [{ role: 'user', content }], stream: true };
+    const reply = await ask('/v1/chat/completions', body);
+    const pieces = [...reply.text.matchAll(/"content":"( ?a[^"]*)"/g)].map(([, piece]) => piece);
+    // Not as two texts: a difference would be printed.
+    expect(pieces.join('').trim() === content.trim()).toBe(true);
+    expect(pieces.length).toBeLessThanOrEqual(5_001);
+  });
+
+  it('takes no body of more than 1 MiB, in any dialect', async () => {
+    for (const [path, model] of [
+      ['/v1/chat/completions', 'fixture/echo'],
+      ['/v1/messages', 'fixture/tools'],
+      ['/v1/messages/count_tokens', 'fixture/slow'],
+      ['/v1/embeddings', 'fixture/echo'],
+      ['/v1beta/models/fixture/echo:generateContent', 'fixture/echo'],
+    ] as const) {
+      const reply = await ask(path, { model, ...words(1024 * 1024) });
+      expect([path, reply.status, reply.headers['sallyport-reason']]).toEqual([path, 413, 'body_too_large']);
+      expect(reply.text).toContain('a built-in model reads at most 1 MiB');
+    }
+  });
+
+  it('embeds no more than it can say soon', async () => {
+    const asked = (count: number) => ({
+      model: 'fixture/echo',
+      input: Array(count).fill('a'),
+      dimensions: 4_096,
+    });
+    expect((await ask('/v1/embeddings', asked(64))).status).toBe(200);
+    const reply = await ask('/v1/embeddings', asked(65));
+    expect([reply.status, reply.headers['sallyport-reason']]).toEqual([400, 'body_malformed']);
+  });
+});
