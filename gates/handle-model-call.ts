@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { Deny } from '../core-lite/decision.ts';
 import type { Spend } from '../core-lite/record/call-starts.ts';
-import { FAMILIES } from '../core-lite/state/dialect.ts';
+import { type Dialect, FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
 import { callCandidates } from './act/fallbacks.ts';
@@ -20,6 +20,7 @@ import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
 import { estimateSpend } from './estimate.ts';
 import { answerFixture, MAX_FIXTURE_BYTES } from './fixture/answer.ts';
 import type { Gate } from './gate.ts';
+import { quoteName } from './quote-name.ts';
 import { readBody } from './read/body.ts';
 import { readClientHints } from './read/client-hints.ts';
 import { type ModelBody, readModelBody } from './read/model-call.ts';
@@ -111,7 +112,7 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   const { dialect } = arrival.operation;
   const plan = decideModelCall({ dialect, session, asked, fixture });
   if (plan instanceof Deny) {
-    return { ending: { refusal: plan.reason, detail: explain(plan.reason, asked.model) } };
+    return { ending: { refusal: plan.reason, detail: explain(plan.reason, asked) } };
   }
   if ('builtIn' in plan && plain.length > MAX_FIXTURE_BYTES) return { ending: TOO_LARGE };
   const unstarted = await gate.starter.start(call, estimate(way, plan));
@@ -176,11 +177,21 @@ function shorten(name: string): string {
   return name.slice(0, MAX_NAME_CHARS);
 }
 
-/** What a refusal alone does not tell. */
-function explain(reason: RefusalReason, model: ModelFacts | null): RefusalDetail | undefined {
-  if (reason !== 'dialect_unserved' || !model) return undefined;
-  const routes = model.dialects.map((dialect) => `${dialect} (${DIALECT_ROUTES[dialect]})`);
-  return { text: `it speaks ${routes.join(', ')}` };
+/** What a refusal alone does not tell: of which model it is, and what it would take. */
+function explain(reason: RefusalReason, { name, model }: AskedFacts): RefusalDetail | undefined {
+  switch (reason) {
+    case 'model_unknown':
+    case 'model_undeclared':
+      return { text: quoteName(name) };
+    case 'dialect_unserved':
+      return { text: `${quoteName(name)} speaks ${(model?.dialects ?? []).map(nameDialect).join(', ')}` };
+    default:
+      return undefined;
+  }
+}
+
+function nameDialect(dialect: Dialect): string {
+  return `${dialect} (${DIALECT_ROUTES[dialect]})`;
 }
 
 function refused(

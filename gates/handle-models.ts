@@ -7,6 +7,7 @@ import { formatRefusal, send } from './answer.ts';
 import type { RunToken } from './calls.ts';
 import { formatModel, formatModelList } from './dialects/model-list.ts';
 import type { Gate } from './gate.ts';
+import { quoteName } from './quote-name.ts';
 import type { RefusalReason } from './reasons.ts';
 
 export interface ModelsArrival {
@@ -29,7 +30,9 @@ export async function handleModels(
   const answer = typeof callable === 'string' ? callable : format(arrival, callable);
   if (typeof answer === 'string') {
     gate.record.refusal(answer, source);
-    send(response, formatRefusal(family, answer, arrival));
+    const { userAgent, name } = arrival;
+    const detail = answer === 'model_unknown' && name !== null ? { text: quoteName(name) } : undefined;
+    send(response, formatRefusal(family, answer, { userAgent, detail }));
     return;
   }
   const body = JSON.stringify(answer);

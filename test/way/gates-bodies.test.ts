@@ -153,7 +153,7 @@ describe('a dialect that the model does not speak', () => {
     for (const path of ['/v1/messages', '/v1/messages/count_tokens', '/v1/responses', '/v1/embeddings']) {
       const reply = await gates.ask(path, { headers: bearer(), body: '{"model":"only-two"}' });
       expect([reply.status, reply.headers['sallyport-reason']]).toEqual([400, 'dialect_unserved']);
-      expect(JSON.parse(reply.text).error.message).toContain(`it speaks ${spoken}`);
+      expect(JSON.parse(reply.text).error.message).toContain(`: "only-two" speaks ${spoken};`);
     }
     expect(provider.asked).toEqual([]);
   });

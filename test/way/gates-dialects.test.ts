@@ -172,6 +172,7 @@ describe('the catalogue', () => {
     expect((await list('/v1/models/team%2Fm')).json).toMatchObject({ id: 'team/m', object: 'model' });
     const gone = await list('/v1/models/nobody');
     expect([gone.status, gone.json.error.code, gone.json.error.param]).toEqual([404, 'model_unknown', null]);
+    expect(gone.json.error.message).toContain('"nobody"');
   });
 
   it('is listed as Anthropic does, in pages', async () => {

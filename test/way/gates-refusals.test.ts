@@ -200,6 +200,17 @@ describe('a refused model call', () => {
     });
   }
 
+  it('names the model, cleaned and cut, in the shape of the dialect', async () => {
+    const odd = `\u001b[31m\u202e${'n'.repeat(300)}`;
+    for (const [path] of ROUTES) {
+      const message = async (asked: Ask): Promise<string> =>
+        JSON.parse((await gates.ask(path, asked)).text).error.message;
+      expect(await message(ask('nobody'))).toContain('there is no such model: "nobody"; ');
+      expect(await message(ask('orphan', tokens['listed']))).toContain('this model: "orphan"; ');
+      expect(await message(ask(odd))).toContain(`: "?[31m?${'n'.repeat(122)}"; `);
+    }
+  });
+
   it('reaches every reason that a caller can cause', () => {
     const reached = new Set(CASES.map(({ reason }) => reason));
     const missing = Object.keys(REFUSALS).filter((reason) => !reached.has(reason as RefusalReason));
