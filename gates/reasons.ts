@@ -169,7 +169,7 @@ const APPROVALS = {
 } as const;
 
 /** How a call ended that was let through and answered. */
-const ENDINGS = {
+export const ENDINGS = {
   completed: 'the answer went out whole',
   provider_error: 'the provider answered with an error',
   provider_died: 'the provider broke off in the middle of its answer',

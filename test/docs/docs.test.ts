@@ -11,7 +11,7 @@ import { CODES } from '../../core-lite/codes.ts';
 import { describeConfig } from '../../core-lite/config.ts';
 import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
 import { HTTP_OUTCOMES } from '../../gates/http-outcomes.ts';
-import { REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
+import { ENDINGS as GATES_ENDINGS, REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
 import manifest from '../../package.json' with { type: 'json' };
 
 const root = new URL('../../', import.meta.url);
@@ -123,6 +123,15 @@ function renderReasons(): string {
     '## Refused by the gates',
     '',
     ...renderRefusals(GATES_REFUSALS),
+    '',
+    '## How a model call ended',
+    '',
+    'The outcome in the ledger (`sallyport usage --calls`), in the log and in the metrics, of a call that was let through. Of a',
+    'refused one it is the reason above.',
+    '',
+    '| outcome | what happened |',
+    '| --- | --- |',
+    ...Object.entries(GATES_ENDINGS).map(([outcome, what]) => `| \`${outcome}\` | ${what} |`),
     '',
     '## How a call of an HTTP tool failed',
     '',
