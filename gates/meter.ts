@@ -49,7 +49,7 @@ export class Meter {
     else this.#write(chunk);
   }
 
-  /** After the last byte, once. Never rejects: what cannot be read was not counted. */
+  /** After the last byte, once. What cannot be read is not counted. Rejects for faults of our own alone. */
   async read(): Promise<Metered> {
     if (this.#decoder) await this.#decoder.end();
     const { failed, finished } = this.#reader?.end() ?? { failed: false, finished: false };

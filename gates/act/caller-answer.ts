@@ -53,10 +53,11 @@ export class CallerAnswer {
   sendHead(): void {
     const head = this.#head;
     if (this.#sent || !head) return;
-    this.#sent = true;
     this.#response.sendDate = false;
     const [phrase = '', ...masked] = maskHeaders([head.statusText, ...head.headers], this.#secrets);
-    this.#response.writeHead(head.status, phrase, masked);
+    if (PHRASE.test(phrase)) this.#response.writeHead(head.status, phrase, masked);
+    else this.#response.writeHead(head.status, masked);
+    this.#sent = true;
   }
 
   write(bytes: Buffer): void {
@@ -113,6 +114,8 @@ export class CallerAnswer {
 
 const EMPTY = Buffer.alloc(0);
 const LF = 0x0a;
+/** What can be written as it was read; in the place of any other stands the status's own. */
+const PHRASE = /^[\t\x20-\x7e]*$/;
 /** With an empty line of its own: some clients read from one empty line to the next. */
 const COMMENT = ': keep-alive\n\n';
 /** Shorter than what proxies and clients wait for. */

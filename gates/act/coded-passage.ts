@@ -40,7 +40,7 @@ export class CodedPassage implements Passage {
     if (this.#state === 'plain') this.#plain.push(chunk);
     if (this.#state !== 'decoding') return;
     this.#unread.push(chunk);
-    this.#working ??= this.#work();
+    this.#working ??= this.#work().catch(this.#onward.fault);
   }
 
   async end(last: Buffer): Promise<void> {
@@ -93,7 +93,11 @@ export class CodedPassage implements Passage {
   #open(bytes: Buffer): Transform | null {
     const decoder = openDecoder(this.#coding, bytes);
     decoder?.on('data', (text: Buffer) => {
-      if (this.#state === 'decoding') this.#search.scan(text);
+      try {
+        if (this.#state === 'decoding') this.#search.scan(text);
+      } catch (error) {
+        this.#onward.fault(error);
+      }
       // A bomb is not decoded to its end.
       if (this.#search.found || this.#search.at > MAX_DECODED_BYTES) decoder.destroy();
     });
@@ -102,9 +106,17 @@ export class CodedPassage implements Passage {
 
   #settle(): void {
     this.#letGoTo(this.#readBytes > MAX_HELD_BYTES ? this.#search.at : this.#search.settledTo);
-    if (this.#read.length > 0) this.#pause.start(() => this.#letGoTo(this.#search.at));
+    if (this.#read.length > 0) this.#pause.start(this.#onPause);
     else this.#pause.stop();
   }
+
+  readonly #onPause = (): void => {
+    try {
+      this.#letGoTo(this.#search.at);
+    } catch (error) {
+      this.#onward.fault(error);
+    }
+  };
 
   /** @param until counted in decoded bytes */
   #letGoTo(until: number): void {

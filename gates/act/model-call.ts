@@ -79,6 +79,7 @@ export async function callModel(
     handler.refuse(error);
   }
   const end = await relay.ended;
+  if (end.fault) throw end.fault.error;
   return look?.passed ?? conclude(end, relay, means);
 }
 

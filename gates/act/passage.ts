@@ -15,6 +15,8 @@ export interface Onward {
   readonly breakOff: () => void;
   /** It is no longer busy. */
   readonly ready: () => void;
+  /** Something threw where nobody would catch it. */
+  readonly fault: (error: unknown) => void;
 }
 
 export interface Passage {
@@ -63,7 +65,13 @@ export class PlainPassage implements Passage {
     this.#pause.stop();
   }
 
-  readonly #onPause = (): void => this.#passOn(this.#mask.letGo());
+  readonly #onPause = (): void => {
+    try {
+      this.#passOn(this.#mask.letGo());
+    } catch (error) {
+      this.#onward.fault(error);
+    }
+  };
 
   #passOn(bytes: Buffer): void {
     const passed = this.#guard ? this.#guard.write(bytes) : bytes;

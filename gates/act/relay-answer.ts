@@ -44,6 +44,8 @@ export interface RelayEnd {
   readonly meter: Meter | null;
   /** Whether the end of the answer was told by more than the end of its connection. */
   readonly framed: boolean;
+  /** What we did wrong ourselves, where that ended it. */
+  readonly fault: { readonly error: unknown } | null;
 }
 
 /** A handler for one `dispatch`. Its `ended` never rejects. */
@@ -51,11 +53,12 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   readonly ended: Promise<RelayEnd>;
   readonly #options: RelayOptions;
   readonly #answer: CallerAnswer;
-  readonly #onAbort = () => this.#fail(this.#options.stopped() ?? 'client_left');
-  readonly #onDrain = () => this.#flow();
-  readonly #onTick = () => this.#passWaiting();
+  readonly #onAbort = () => this.#guard(() => this.#fail(this.#options.stopped() ?? 'client_left'));
+  readonly #onDrain = () => this.#guard(() => this.#flow());
+  readonly #onTick = () => this.#guard(() => this.#passWaiting());
   /** A caller that reads nothing keeps its provider silent. */
-  readonly #onLimit = () => this.#fail(this.#answer.full ? 'client_left' : 'provider_timeout');
+  readonly #onLimit = () =>
+    this.#guard(() => this.#fail(this.#answer.full ? 'client_left' : 'provider_timeout'));
   #settle: (end: RelayEnd) => void = () => {};
   #controller: Dispatcher.DispatchController | null = null;
   #head: AnswerHead | null = null;
@@ -64,6 +67,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   #waiting: Buffer[] = [];
   #firstByteAt: number | null = null;
   #done = false;
+  #fault: RelayEnd['fault'] = null;
   #limit: NodeJS.Timeout;
 
   constructor(options: RelayOptions) {
@@ -79,7 +83,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
 
   /** What `dispatch` itself threw. */
   refuse(error: unknown): void {
-    this.#fail(readFailure(error));
+    this.#guard(() => this.#fail(readFailure(error)));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -94,6 +98,10 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
     statusText = '',
   ): void {
     if (this.#done || status < 200) return;
+    this.#guard(() => this.#start(controller, status, statusText));
+  }
+
+  #start(controller: Dispatcher.DispatchController, status: number, statusText: string): void {
     // A client would follow it with its credential, or with what it takes for one.
     if (status >= 300 && status < 400 && status !== 304) {
       this.#fail('redirect_refused');
@@ -118,14 +126,20 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    const last = this.#takeWaiting();
-    if (this.#done) return;
-    const ending = this.#passage?.end(last);
-    if (ending) void ending.then(() => this.#finish(null));
-    else this.#finish(null);
+    this.#guard(() => {
+      const last = this.#takeWaiting();
+      if (this.#done) return;
+      const ending = this.#passage?.end(last);
+      if (ending) void ending.then(() => this.#finish(null)).catch(this.#onFault);
+      else this.#finish(null);
+    });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#guard(() => this.#die(error));
+  }
+
+  #die(error: Error): void {
     const last = this.#takeWaiting();
     if (this.#done) return;
     // What it said before it died is the caller's.
@@ -149,6 +163,21 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
     },
     breakOff: () => this.#fail('provider_died'),
     ready: () => this.#flow(),
+    fault: (error) => this.#onFault(error),
+  };
+
+  /** Every step that somebody else calls: what it throws ends this one call, and never the process. */
+  #guard(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#onFault(error);
+    }
+  }
+
+  readonly #onFault = (error: unknown): void => {
+    this.#fault ??= { error };
+    this.#fail('internal');
   };
 
   #passWaiting(): void {
@@ -198,10 +227,11 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
 
   #finish(failure: RelayEnd['failure']): void {
     if (this.#done) return;
+    // What may throw comes before anything is settled.
+    if (failure === null) this.#answer.sendHead();
     this.#done = true;
     clearTimeout(this.#limit);
     const framed = this.#isFramed();
-    if (failure === null) this.#answer.sendHead();
     // In the same turn as its last bytes, so that all of it is one write.
     if (failure === null && framed) this.#answer.end();
     this.#answer.rest();
@@ -215,6 +245,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
       firstByteAt: this.#firstByteAt,
       meter: this.#meter,
       framed,
+      fault: this.#fault,
     });
   }
 

@@ -15,8 +15,7 @@ type Coding = ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDeco
 export class Decoder {
   readonly #encoding: string;
   readonly #onBytes: (bytes: Buffer) => void;
-  readonly #ended: Promise<void>;
-  #settle: () => void = () => {};
+  readonly #ended = Promise.withResolvers<void>();
   #coding: Coding | null = null;
   #decodedBytes = 0;
   #over = false;
@@ -25,9 +24,8 @@ export class Decoder {
   constructor(encoding: string, onBytes: (bytes: Buffer) => void) {
     this.#encoding = encoding;
     this.#onBytes = onBytes;
-    this.#ended = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
+    // Whoever waits for the end is told.
+    this.#ended.promise.catch(() => {});
   }
 
   write(chunk: Buffer): void {
@@ -38,11 +36,11 @@ export class Decoder {
     else this.#coding.write(Buffer.from(chunk));
   }
 
-  /** Resolves when all that came is decoded. Never rejects. */
+  /** Resolves when all that came is decoded. Rejects with what reading it threw. */
   end(): Promise<void> {
     if (this.#coding && !this.#over) this.#coding.end();
     else this.#stop();
-    return this.#ended;
+    return this.#ended.promise;
   }
 
   #open(first: Buffer): Coding | null {
@@ -58,13 +56,22 @@ export class Decoder {
     if (this.#over) return;
     this.#decodedBytes += bytes.length;
     if (this.#decodedBytes > MAX_DECODED_BYTES) this.#stop();
-    else this.#onBytes(bytes);
+    else this.#tell(bytes);
+  }
+
+  #tell(bytes: Buffer): void {
+    try {
+      this.#onBytes(bytes);
+    } catch (error) {
+      this.#ended.reject(error);
+      this.#stop();
+    }
   }
 
   #stop(): void {
     this.#over = true;
     this.#coding?.destroy();
-    this.#settle();
+    this.#ended.resolve();
   }
 }
 

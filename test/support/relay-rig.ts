@@ -18,10 +18,12 @@ export interface RigOptions {
   readonly silenceMs?: number;
   readonly idleLimitMs?: number;
   readonly wholeLimitMs?: number;
+  readonly hidesUsage?: boolean;
 }
 
 interface RigReply {
   readonly status: number;
+  readonly phrase: string;
   readonly body: Buffer;
   readonly text: string;
   /** Whether it came to its end as it was framed. */
@@ -92,7 +94,7 @@ async function relay(pool: Pool, options: RigOptions, response: ServerResponse):
     response,
     dialect,
     secrets: secrets.map((secret) => Buffer.from(secret)),
-    hidesUsage: false,
+    hidesUsage: options.hidesUsage ?? false,
     signal: gone.signal,
     stopped: () => (gone.signal.aborted ? 'client_left' : null),
     idleLimitMs,
@@ -119,8 +121,13 @@ function ask(port: number, onData: (soFar: Buffer) => void = () => {}): Promise<
         .on('error', () => {})
         .once('close', () => {
           const body = Buffer.concat(chunks);
-          const { statusCode: status = 0, complete: whole, rawHeaders } = response;
-          resolve({ status, body, text: body.toString('utf8'), whole, rawHeaders });
+          const {
+            statusCode: status = 0,
+            statusMessage: phrase = '',
+            complete: whole,
+            rawHeaders,
+          } = response;
+          resolve({ status, phrase, body, text: body.toString('utf8'), whole, rawHeaders });
         });
     });
     asked.once('error', reject).end();
