@@ -6,6 +6,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Address, forward } from './forward.ts';
 import { isOfBrowser, type RawHeaders, valuesOf } from './headers.ts';
+import { type ModelRefusal, sendModelRefusal } from './model-refusals.ts';
 import { isRunSecret, readCredential } from './run-secret.ts';
 
 export interface ModelSide {
@@ -26,9 +27,9 @@ export function makeModelSide(side: ModelSide): Server {
 }
 
 function serve(side: ModelSide, request: IncomingMessage, response: ServerResponse): void {
-  const refuse = (why: Refusal): void => {
+  const refuse = (why: ModelRefusal): void => {
     request.resume();
-    sendRefusal(response, why);
+    sendModelRefusal(response, why, request.url ?? '/');
   };
   const why = judge(request);
   const { path, shown } = takeKey(request.url ?? '/', side.secret);
@@ -51,7 +52,7 @@ function serve(side: ModelSide, request: IncomingMessage, response: ServerRespon
 }
 
 /** Whether somebody asks whom the relay does not serve, whatever they show. */
-function judge({ rawHeaders, socket: { localPort } }: IncomingMessage): Refusal | null {
+function judge({ rawHeaders, socket: { localPort } }: IncomingMessage): ModelRefusal | null {
   const [host, ...more] = valuesOf(rawHeaders, 'host').map((value) => value.toLowerCase());
   const ours = host === `127.0.0.1:${localPort}` || host === `localhost:${localPort}`;
   if (!ours || more.length > 0) return 'host_unknown';
@@ -77,48 +78,11 @@ function takeKey(url: string, secret: string): { readonly path: string; readonly
   return { path: kept.length > 0 ? `${path}?${kept.join('&')}` : path, shown: true };
 }
 
-/** In a shape that the SDKs of all dialects read. */
-function sendRefusal(response: ServerResponse, why: Refusal): void {
-  const { status, type, text } = REFUSALS[why];
-  const body = JSON.stringify({ type: 'error', error: { type, code: why, message: text, param: null } });
-  response.writeHead(status, {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
-    // SDKs send an error again that a second try may mend.
-    ...(status < 500 ? { 'x-should-retry': 'false' } : {}),
-  });
-  response.end(body);
-}
-
-type Refusal = keyof typeof REFUSALS;
-
 function formatHost({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 const KEY_HEADERS = ['Authorization', 'X-Api-Key', 'X-Goog-Api-Key'] as const;
-const REFUSALS = {
-  host_unknown: {
-    status: 421,
-    type: 'invalid_request_error',
-    text: 'the relay answers to its own address only; use the base URL as the run has it',
-  },
-  browser_refused: {
-    status: 403,
-    type: 'permission_error',
-    text: 'the relay does not serve browsers; call it from a program of the run',
-  },
-  secret_wrong: {
-    status: 401,
-    type: 'authentication_error',
-    text: 'the relay asks for the secret of the run; use OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY as the run has it',
-  },
-  gates_unreachable: {
-    status: 502,
-    type: 'api_error',
-    text: 'the gates cannot be reached from the relay; look whether they run',
-  },
-} as const;
 /** Longer than clients keep a connection: the one who closes first should not be us. */
 const KEEP_ALIVE_MS = 65_000;
 const MAX_HEAD_BYTES = 64 * 1024;

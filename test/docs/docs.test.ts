@@ -13,6 +13,7 @@ import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
 import { HTTP_OUTCOMES } from '../../gates/http-outcomes.ts';
 import { ENDINGS as GATES_ENDINGS, REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
 import manifest from '../../package.json' with { type: 'json' };
+import { MODEL_REFUSALS } from '../../pod/model-refusals.ts';
 
 const root = new URL('../../', import.meta.url);
 const document = (name: string): string => readFileSync(new URL(name, root), 'utf8');
@@ -90,7 +91,8 @@ function renderReasons(): string {
     '# Reasons',
     '',
     'The same word stands in the answer (`Sallyport-Reason`), in the log line and in the record. Written from',
-    '`core-lite/reasons.ts`, `core-lite/codes.ts`, `gates/reasons.ts` and `gates/http-outcomes.ts` by a test.',
+    '`core-lite/reasons.ts`, `core-lite/codes.ts`, `gates/reasons.ts`, `gates/http-outcomes.ts` and',
+    '`pod/model-refusals.ts` by a test.',
     '',
     '## Refused by egress',
     '',
@@ -124,10 +126,16 @@ function renderReasons(): string {
     '',
     ...renderRefusals(GATES_REFUSALS),
     '',
+    '## Refused by the relay on the way to the gates',
+    '',
+    'The relay of a run, before a call gets to the gates: it is in no record.',
+    '',
+    ...renderRefusals(MODEL_REFUSALS),
+    '',
     '## How a model call ended',
     '',
     'The outcome in the ledger (`sallyport usage --calls`), in the log and in the metrics, of a call that was let through. Of a',
-    'refused one it is the reason above.',
+    'call that the gates refused it is their reason.',
     '',
     '| outcome | what happened |',
     '| --- | --- |',

@@ -234,7 +234,42 @@ describe('what is refused', () => {
       code,
       'false',
     ]);
+    expect(answer.headers.get('sallyport-reason')).toBe(code);
     expect(answer.text).not.toContain(TOKEN);
     expect(asked).toEqual([]);
+  });
+
+  const message = expect.stringContaining('asks for the secret of the run; use OPENAI_API_KEY');
+  const code = 'secret_wrong';
+  const openai = { error: { message, type: 'invalid_request_error', param: null, code } };
+  const anthropic = { type: 'error', error: { type: 'authentication_error', message, code } };
+  const details = [expect.objectContaining({ reason: code, domain: 'sallyport' })];
+  const gemini = { error: { code: 401, message, status: 'UNAUTHENTICATED', details } };
+  it.each([
+    ['/v1/chat/completions', openai],
+    ['/chat/completions', openai],
+    ['/v1/responses?a=1', openai],
+    ['/v1/embeddings', openai],
+    ['/v1/models/x', openai],
+    ['/v1/messages', anthropic],
+    ['/messages/count_tokens', anthropic],
+    ['/v1beta/models/m:generateContent', gemini],
+    ['/v1alpha/models/m:streamGenerateContent?alt=sse', gemini],
+    ['/v1/messagesx', { type: 'error', error: { type: 'authentication_error', message, param: null, code } }],
+  ])('in the shape of whoever asks %s', async (path, shape) => {
+    const head = `POST ${path} HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\n`;
+    const answer = await (await send(head)).answer();
+    expect(JSON.parse(answer.body)).toEqual(shape);
+    expect(answer.headers.get('sallyport-reason')).toBe(code);
+  });
+
+  it('says where it says that the gates are not there', async () => {
+    const lonely = await start(1);
+    const head = `POST /v1beta/models/m:generateContent HTTP/1.1\r\nHost: HOST\r\n${KEY}Content-Length: 0\r\n\r\n`;
+    const answer = await (await send(head, lonely.modelPort)).answer();
+    expect(JSON.parse(answer.body).error).toMatchObject({ code: 502, status: 'INTERNAL' });
+    expect(answer.headers.get('sallyport-reason')).toBe('gates_unreachable');
+    expect(answer.headers.get('x-should-retry')).toBeUndefined();
+    await lonely.close();
   });
 });
