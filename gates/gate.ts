@@ -4,6 +4,7 @@ import type { OpenNetwork } from '../core-lite/network/open-network.ts';
 import type { TokenCache } from '../core-lite/tokens/token-cache.ts';
 import type { GateCredentials } from '../core-lite/vault/gate-credentials.ts';
 import type { Upstreams } from './act/upstream.ts';
+import type { BodyRoom } from './body-room.ts';
 import type { Calls } from './calls.ts';
 import type { Facts } from './facts.ts';
 import type { Recorder } from './record.ts';
@@ -14,6 +15,7 @@ export interface Gate {
   readonly facts: Facts;
   readonly credentials: GateCredentials;
   readonly calls: Calls;
+  readonly room: BodyRoom;
   readonly upstreams: Upstreams;
   readonly openNetworks: readonly OpenNetwork[];
   /** How long a model may stay silent in a stream. */

@@ -11,8 +11,9 @@ import { decideRunStaleness, type SessionFacts } from '../core-lite/state/sessio
 import { callCandidates } from './act/fallbacks.ts';
 import type { RawHeaders } from './act/headers.ts';
 import type { ModelRequest, Unanswered } from './act/model-call.ts';
-import { writeBody } from './act/write-body.ts';
+import { CallBody } from './act/write-body.ts';
 import { formatRefusal, type RefusalDetail, send } from './answer.ts';
+import type { BodyHold } from './body-room.ts';
 import type { Call, RunToken } from './calls.ts';
 import { type AskedFacts, loadAsked } from './candidates.ts';
 import { decideModelCall, type Plan } from './decide/model-call.ts';
@@ -41,7 +42,9 @@ export interface ModelArrival {
   readonly encoding: string;
   /** As it may go on; begins with its `?`, empty where there is none. */
   readonly query: string;
-  readonly body: Buffer;
+  /** Let go of when it was read. */
+  body: Buffer;
+  readonly hold: BodyHold;
   readonly maxBytes: number;
 }
 
@@ -60,6 +63,7 @@ export async function handleModelCall(
     gate.record.failure(error);
     refuse(arrival, response, 'internal');
   } finally {
+    arrival.hold.release();
     gate.calls.end(call);
   }
 }
@@ -76,13 +80,13 @@ async function serve(
   // What was minted here names a session that is there, if only as an ended one.
   if (!session) return 'token_untrusted';
   if (decideRunStaleness(call.token.claims, session)) return 'run_stale';
-  const plain = await readBody(arrival.body, arrival.encoding, arrival.maxBytes);
-  if (typeof plain === 'string') return plain;
-  const read = readModelBody(plain, arrival.operation, arrival.pathModel);
+  const body = await takeBody(gate, arrival);
+  if (typeof body === 'string') return body;
+  const read = readModelBody(body.plain, arrival.operation, arrival.pathModel);
   if (typeof read === 'string') return read;
   const known = await loadKnown(gate, read.model).catch((error: unknown) => gate.record.failure(error));
   if (!known) return 'facts_unavailable';
-  const way = { arrival, call, session, plain, read, ...known };
+  const way = { arrival, call, session, body, read, ...known };
   const { ending, by } = await decideAndAct(gate, way, response).catch((error: unknown): Acted => {
     // It may have started: what it reserved is settled like any other's.
     gate.record.failure(error);
@@ -93,11 +97,21 @@ async function serve(
   return null;
 }
 
+async function takeBody({ room }: Gate, arrival: ModelArrival): Promise<CallBody | RefusalReason> {
+  const { body, encoding, maxBytes, hold } = arrival;
+  arrival.body = EMPTY;
+  const coded = encoding !== '' && encoding !== 'identity';
+  const decode = () => readBody(body, encoding, maxBytes);
+  const plain = await (coded ? room.decode(decode) : decode());
+  if (typeof plain === 'string') return plain;
+  return hold.set(plain.length + (coded ? body.length : 0)) ?? new CallBody(body, encoding, plain);
+}
+
 interface Way extends Known {
   readonly arrival: ModelArrival;
   readonly call: Call;
   readonly session: SessionFacts;
-  readonly plain: Buffer;
+  readonly body: CallBody;
   readonly read: ModelBody;
 }
 
@@ -108,13 +122,13 @@ interface Acted {
 }
 
 async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Promise<Acted> {
-  const { arrival, call, session, plain, read, asked, fixture } = way;
+  const { arrival, call, session, body, read, asked, fixture } = way;
   const { dialect } = arrival.operation;
   const plan = decideModelCall({ dialect, session, asked, fixture });
   if (plan instanceof Deny) {
     return { ending: { refusal: plan.reason, detail: explain(plan.reason, asked) } };
   }
-  if ('builtIn' in plan && plain.length > MAX_FIXTURE_BYTES) return { ending: TOO_LARGE };
+  if ('builtIn' in plan && body.plain.length > MAX_FIXTURE_BYTES) return { ending: TOO_LARGE };
   const unstarted = await gate.starter.start(call, estimate(way, plan));
   if (unstarted) {
     const { refusal, detail } = unstarted;
@@ -124,7 +138,15 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
     const { proof, model } = plan.builtIn;
     const { operation, query } = arrival;
     const { streamed, usageEdit } = read;
-    const request = { call, model, operation, query, body: plain, streamed, hidesUsage: usageEdit !== null };
+    const request = {
+      call,
+      model,
+      operation,
+      query,
+      body: body.plain,
+      streamed,
+      hidesUsage: usageEdit !== null,
+    };
     return { ending: await answerFixture(proof, request, response), by: model };
   }
   const means = { upstreams: gate.upstreams, call, request: writeRequest(gate, way), response };
@@ -141,11 +163,10 @@ function estimate({ arrival, call, read }: Way, plan: Plan): Spend | null {
   return estimateSpend({ name: shorten(read.model), dialect, body: read, models, at: call.at });
 }
 
-function writeRequest({ streamIdleMs }: Gate, { arrival, plain, read }: Way): ModelRequest {
-  const { operation, headers, tokenText: token, query, body, encoding } = arrival;
-  const sent = { body, encoding, plain, read };
+function writeRequest({ streamIdleMs }: Gate, { arrival, body, read }: Way): ModelRequest {
+  const { operation, headers, tokenText: token, query } = arrival;
   const asked = { dialect: operation.dialect, operation: operation.suffix, query };
-  return { ...asked, headers, token, streamIdleMs, write: (model) => writeBody(sent, model) };
+  return { ...asked, headers, token, streamIdleMs, write: (model, more) => body.write(read, model, more) };
 }
 
 /** What is known of the model that was asked for, and of what may answer in its place. */
@@ -216,6 +237,7 @@ function refuse(
   return answer.status;
 }
 
+const EMPTY = Buffer.alloc(0);
 const LEFT: ModelEnding = { outcome: 'client_left', status: null, tokens: NO_TOKENS, firstByteMs: null };
 const TOO_LARGE: Unanswered = {
   refusal: 'body_too_large',

@@ -16,6 +16,7 @@ import type { Family } from '../core-lite/state/dialect.ts';
 import { headerValue } from './act/headers.ts';
 import { formatRefusal, type Surface } from './answer.ts';
 import { readToken } from './authenticate.ts';
+import type { BodyHold } from './body-room.ts';
 import type { RunToken } from './calls.ts';
 import type { Gate } from './gate.ts';
 import { queryKeys } from './read/query.ts';
@@ -32,6 +33,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by authentication before any call is handled. */
     caller: Authenticated;
+    /** What the body takes; set before it is read, on routes of models. */
+    hold: BodyHold;
   }
   interface FastifyContextConfig {
     /** In which shape the route answers; the product's own where it is not said. */
@@ -61,6 +64,7 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
   });
   const names = new Set([...LOOPBACK_NAMES, ...hosts]);
   app.decorateRequest('caller');
+  app.decorateRequest('hold');
   app.removeAllContentTypeParsers();
   // The bytes as they are: what a body holds is its route's to read.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -18,6 +18,7 @@ import { TokenCache } from '../core-lite/tokens/token-cache.ts';
 import { openClassKey } from '../core-lite/vault/class-keys.ts';
 import { GateCredentials } from '../core-lite/vault/gate-credentials.ts';
 import { Upstreams } from './act/upstream.ts';
+import { BodyRoom } from './body-room.ts';
 import { Calls } from './calls.ts';
 import { Facts } from './facts.ts';
 import type { Gate } from './gate.ts';
@@ -72,6 +73,7 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
     facts,
     credentials,
     calls,
+    room: new BodyRoom(),
     upstreams,
     openNetworks,
     streamIdleMs: config.streamIdle,

@@ -129,6 +129,11 @@ export const REFUSALS = {
     'a budget is used up',
     'stop, or have an operator raise it: sallyport budget put; a smaller output limit reserves less',
   ),
+  run_busy: passing(
+    429,
+    'the run’s calls hold as much as they may: bodies of 64 MiB',
+    'send it again when one of them has ended',
+  ),
   rate_limited: passing(429, 'a rate is used up', 'wait as Retry-After says, then send it again'),
   internal: passing(
     500,
@@ -152,6 +157,11 @@ export const REFUSALS = {
     503,
     'no provider of the model could answer: busy, failing or not to be reached',
     'try again later',
+  ),
+  gate_busy: passing(
+    503,
+    'the calls of the gate hold as much as they may: bodies of 512 MiB',
+    'try again; an operator can run more gates',
   ),
   facts_unavailable: passing(
     503,

@@ -27,15 +27,37 @@ export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas
 
 /** A route whose body names the model. */
 function addBodyRoute(app: FastifyInstance, gate: Gate, path: string, operation: Operation): void {
-  const options = { bodyLimit: MODEL_BODY_BYTES, config: { surface: FAMILIES[operation.dialect] } };
+  const options = { ...modelRoute(gate), config: { surface: FAMILIES[operation.dialect] } };
   for (const version of ['/v1', '']) {
     app.post(version + path, options, (request, reply) => hand(gate, request, reply, operation, null));
   }
 }
 
+/** What each route of a model has: its limit, and room for the body before it is read. */
+function modelRoute(gate: Gate) {
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const hold = gate.room.open(request.caller.token.claims.sub);
+    const refusal = hold.set(announcedBytes(request));
+    if (refusal) return refuse(gate, request, reply, refusal);
+    request.hold = hold;
+    const release = (): void => hold.release();
+    reply.raw.once('close', release);
+    // The answer to a pipelined request has no connection before those ahead of it are whole.
+    if (!reply.raw.socket) request.raw.socket.once('close', release);
+    return undefined;
+  };
+  return { bodyLimit: MODEL_BODY_BYTES, onRequest };
+}
+
+/** A body that does not tell its length may be as large as any. */
+function announcedBytes({ raw: { headers } }: FastifyRequest): number {
+  if (headers['transfer-encoding'] !== undefined) return MODEL_BODY_BYTES;
+  return Math.min(Number(headers['content-length'] ?? 0), MODEL_BODY_BYTES);
+}
+
 /** Routes whose path names the model and what is asked of it. */
 function addModelPathRoute(app: FastifyInstance, gate: Gate, path: string): void {
-  const options = { bodyLimit: MODEL_BODY_BYTES, config: { surface: 'gemini' } } as const;
+  const options = { ...modelRoute(gate), config: { surface: 'gemini' } } as const;
   app.post<Behind>(path, options, async (request, reply) => {
     const asked = parseModelPath(request.params['*']);
     if (typeof asked === 'string') return refuse(gate, request, reply, asked);
@@ -73,9 +95,12 @@ async function hand(
     query: providerQuery(queryOf(request), tokenText),
     encoding: headerValue(headers, 'content-encoding'),
     body: bodyOf(request),
+    hold: request.hold,
     maxBytes: MODEL_BODY_BYTES,
     ...origin(request),
   };
+  // The call lets go of it when it can.
+  request.body = undefined;
   reply.hijack();
   await handleModelCall(gate, arrival, reply.raw);
 }

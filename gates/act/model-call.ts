@@ -26,8 +26,8 @@ export interface ModelRequest {
   readonly operation: string;
   /** Begins with its `?`; empty where there is none. */
   readonly query: string;
-  /** The body as this model's provider gets it. */
-  readonly write: (model: ModelFacts) => ModelBytes;
+  /** The body as this model's provider gets it. @param more whether it may be written for another one */
+  readonly write: (model: ModelFacts, more: boolean) => ModelBytes;
   /** How long a stream may be silent. */
   readonly streamIdleMs: number;
 }
@@ -64,7 +64,7 @@ export async function callModel(
   if (pool === null) return unsent(call.stopped);
   if (typeof pool === 'string') return more ? { passedOver: pool, retryAfter: '' } : { refusal: pool };
   const credentials = putOn(proof, credential, service.key);
-  const bytes = request.write(model);
+  const bytes = request.write(model, more);
   const relay = openRelay(means, credentials, bytes);
   const look = more ? new FirstLook(relay) : null;
   const handler = look ?? relay;

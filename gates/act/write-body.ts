@@ -4,16 +4,6 @@ import type { ModelFacts } from '../../core-lite/state/model.ts';
 import { applyEdits, type Edit } from '../read/edit.ts';
 import { type ModelBody, makeNameEdit } from '../read/model-call.ts';
 
-export interface SentBody {
-  /** As it came. */
-  readonly body: Buffer;
-  /** Its content encoding, empty for none. */
-  readonly encoding: string;
-  /** The same in plain JSON. */
-  readonly plain: Buffer;
-  readonly read: ModelBody;
-}
-
 export interface ModelBytes {
   readonly body: Buffer;
   /** It was written anew from a compressed one. */
@@ -22,12 +12,41 @@ export interface ModelBytes {
   readonly hidesUsage: boolean;
 }
 
-export function writeBody({ body, encoding, plain, read }: SentBody, model: ModelFacts): ModelBytes {
-  const edits = makeEdits(read, model);
-  // What is not edited goes on as it came, compressed too.
-  if (edits.length === 0) return { body, plain: false, hidesUsage: false };
-  const hidesUsage = read.usageEdit !== null && edits.includes(read.usageEdit);
-  return { body: applyEdits(plain, edits), plain: encoding !== '', hidesUsage };
+/** The body of one call. It lets go of all that nobody will read again. */
+export class CallBody {
+  #body: Buffer;
+  readonly #encoding: string;
+  #plain: Buffer;
+
+  /**
+   * @param body as it came
+   * @param encoding its content encoding, empty for none
+   * @param plain the same in plain JSON
+   */
+  constructor(body: Buffer, encoding: string, plain: Buffer) {
+    this.#body = body;
+    this.#encoding = encoding;
+    this.#plain = plain;
+  }
+
+  /** Empty when it was written for the last time. */
+  get plain(): Buffer {
+    return this.#plain;
+  }
+
+  /** @param more whether it may be written for another model */
+  write(read: ModelBody, model: ModelFacts, more: boolean): ModelBytes {
+    const bytes = this.#edit(read, makeEdits(read, model));
+    if (!more) this.#body = this.#plain = EMPTY;
+    return bytes;
+  }
+
+  #edit(read: ModelBody, edits: readonly Edit[]): ModelBytes {
+    // What is not edited goes on as it came, compressed too.
+    if (edits.length === 0) return { body: this.#body, plain: false, hidesUsage: false };
+    const hidesUsage = read.usageEdit !== null && edits.includes(read.usageEdit);
+    return { body: applyEdits(this.#plain, edits), plain: this.#encoding !== '', hidesUsage };
+  }
 }
 
 /** What of a body is not the provider's to read as it came. */
@@ -35,3 +54,5 @@ function makeEdits(read: ModelBody, { upstreamName, provider }: ModelFacts): Edi
   const asks = findProvider(provider)?.streamUsage === 'on_request';
   return [makeNameEdit(read, upstreamName), asks ? read.usageEdit : null].filter((edit) => edit !== null);
 }
+
+const EMPTY = Buffer.alloc(0);

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ECHO_MODEL } from '../../core-lite/state/model.ts';
+import { BodyRoom } from '../../gates/body-room.ts';
 import { OPERATIONS } from '../../gates/dialects/operations.ts';
 import type { Gate } from '../../gates/gate.ts';
 import { handleModelCall, type ModelArrival } from '../../gates/handle-model-call.ts';
@@ -61,6 +62,7 @@ const arrival = {
   query: '',
   body: Buffer.from('{"model":"fixture/echo","messages":[{"role":"user","content":"x"}]}'),
   maxBytes: 1000,
+  hold: new BodyRoom().open('ses_1'),
 } as unknown as ModelArrival;
 
 async function ask(outcomes: string[], partly: boolean): Promise<Response> {
@@ -68,7 +70,7 @@ async function ask(outcomes: string[], partly: boolean): Promise<Response> {
     const gate = faultyGate(outcomes, () => {
       if (partly) response.write('in part');
     });
-    void handleModelCall(gate, arrival, response);
+    void handleModelCall(gate, { ...arrival }, response);
   });
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
   return fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);

@@ -1,0 +1,64 @@
+/** What the bodies of calls may hold together, and what a call lets go of. */
+import { describe, expect, it } from 'vitest';
+import { ECHO_MODEL } from '../../core-lite/state/model.ts';
+import { CallBody } from '../../gates/act/write-body.ts';
+import { BodyRoom } from '../../gates/body-room.ts';
+import { OPERATIONS } from '../../gates/dialects/operations.ts';
+import { readModelBody } from '../../gates/read/model-call.ts';
+
+describe('the room for bodies', () => {
+  const room = () => new BodyRoom({ runBytes: 10, allBytes: 25 });
+
+  it('is full for one run before it is for others', () => {
+    const all = room();
+    expect(all.open('a').set(6)).toBeNull();
+    expect(all.open('a').set(5)).toBe('run_busy');
+    expect(all.open('a').set(4)).toBeNull();
+    expect(all.open('b').set(10)).toBeNull();
+    expect(all.open('c').set(6)).toBe('gate_busy');
+    expect(all.open('c').set(5)).toBeNull();
+    expect(all.open('d').set(0)).toBeNull();
+  });
+
+  it('is there again for what was let go of, once', () => {
+    const all = room();
+    const [one, other] = [all.open('a'), all.open('a')];
+    expect([one.set(10), other.set(1)]).toEqual([null, 'run_busy']);
+    expect([one.set(11), one.set(9), other.set(1)]).toEqual(['run_busy', null, null]);
+    one.release();
+    one.release();
+    expect([one.set(10), other.set(10), other.set(11)]).toEqual([null, null, 'run_busy']);
+    other.release();
+    const again = [...'ab'].map((run) => all.open(run).set(10));
+    expect([...again, all.open('c').set(6)]).toEqual([null, null, 'gate_busy']);
+  });
+
+  it('has few bodies decoded at a time, and goes on after one that fails', async () => {
+    const all = room();
+    let [running, most] = [0, 0];
+    const work = async (i: number): Promise<number> => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      if (i % 3 === 0) throw new Error('malformed');
+      return i;
+    };
+    const done = await Promise.allSettled(Array.from({ length: 30 }, (_, i) => all.decode(() => work(i))));
+    expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
+    expect(most).toBe(4);
+  });
+});
+
+describe('the body of a call', () => {
+  it('is let go of when it is written for the last time', () => {
+    const plain = Buffer.from('{"model":"m"}');
+    const read = readModelBody(plain, OPERATIONS.chat, null);
+    if (!('model' in Object(read))) throw new Error('not read');
+    const body = new CallBody(Buffer.from('compressed'), 'gzip', plain);
+    const write = (upstreamName: string, more: boolean) =>
+      body.write(read as never, { ...ECHO_MODEL, upstreamName }, more).body.toString();
+    expect([write('m', true), write('n', true)]).toEqual(['compressed', '{"model":"n"}']);
+    expect([body.plain, write('n', false), body.plain.length]).toEqual([plain, '{"model":"n"}', 0]);
+  });
+});
