@@ -3,6 +3,8 @@
  * connected to, and that is the gate; and a line without an end. Providers of models send neither: every other byte
  * passes as it came and when it came. Bytes wait only while they are the beginning of such a line.
  */
+import { LineEnds } from '../line-ends.ts';
+
 export class EventGuard {
   /** The beginning of a line that may yet become one to drop. */
   #held: Buffer = EMPTY;
@@ -44,11 +46,12 @@ export class EventGuard {
   }
 
   #measureEach(chunk: Buffer): boolean {
+    const lines = new LineEnds(chunk);
     let before = this.#lineBytes;
     for (let at = 0; at < chunk.length; before = 0) {
-      const end = lineEnd(chunk, at);
-      if (before + (end < 0 ? chunk.length : end) - at > MAX_LINE_BYTES) return false;
-      if (end < 0) return true;
+      const end = lines.next(at) + 1;
+      if (before + (end === 0 ? chunk.length : end) - at > MAX_LINE_BYTES) return false;
+      if (end === 0) return true;
       at = end;
     }
     return true;
@@ -65,18 +68,19 @@ export class EventGuard {
   }
 
   #filter(data: Buffer): Buffer {
+    const lines = new LineEnds(data);
     const kept: Buffer[] = [];
     let at = this.#passMark(data, kept);
     while (at < data.length) {
       const start = at + this.#feedLength(data, at);
       if (start === data.length) break;
-      const end = lineEnd(data, start);
-      const line = data.subarray(start, end < 0 ? data.length : end);
-      if (this.#mustWait(line, end >= 0)) {
+      const end = lines.next(start) + 1;
+      const line = data.subarray(start, end === 0 ? data.length : end);
+      if (this.#mustWait(line, end > 0)) {
         this.#held = line;
         break;
       }
-      if (!this.#drops(line, end >= 0)) kept.push(line);
+      if (!this.#drops(line, end > 0)) kept.push(line);
       at = start + line.length;
     }
     return kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept);
@@ -139,14 +143,6 @@ function isDropped(line: Buffer): boolean {
 
 function isLineEnd(byte: number | undefined): boolean {
   return byte === LF || byte === CR;
-}
-
-/** The index behind the line that begins at `at`, or -1: a line of an event stream ends with CR, LF or both. */
-function lineEnd(data: Buffer, at: number): number {
-  const feed = data.indexOf(LF, at);
-  const cr = data.subarray(at, feed < 0 ? data.length : feed).indexOf(CR);
-  if (cr >= 0) return at + cr + 1;
-  return feed < 0 ? -1 : feed + 1;
 }
 
 const EMPTY = Buffer.alloc(0);

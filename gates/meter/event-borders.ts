@@ -2,17 +2,30 @@
  * Where server-sent events begin and end. A line ends with CR, LF or both, an event with an empty line; nearly every
  * server sends LF, so that is what is looked for first.
  */
+import { LineEnds } from '../line-ends.ts';
 
 /** Where the event begins that holds the byte at `at`: behind the empty line before it. */
 export function eventStart(bytes: Buffer, at: number): number {
-  let start = lineStart(bytes, at);
-  while (start > 0 && !endsEmptyLine(bytes, start - 1)) start = lineStart(bytes, start - 1);
-  return start;
+  return Math.max(0, lastBorder(bytes, at, 0));
+}
+
+/** The index behind the last empty line whose end stands before `at` and not before `floor`, or -1. */
+export function lastBorder(bytes: Buffer, at: number, floor: number): number {
+  const part = bytes.subarray(floor, at);
+  let feed = part.lastIndexOf(LF);
+  let cr = part.lastIndexOf(CR);
+  for (let end = Math.max(feed, cr); end >= 0; end = Math.max(feed, cr)) {
+    if (endsEmptyLine(bytes, floor + end)) return floor + end + 1;
+    if (feed === end) feed = end === 0 ? -1 : part.lastIndexOf(LF, end - 1);
+    else cr = end === 0 ? -1 : part.lastIndexOf(CR, end - 1);
+  }
+  return -1;
 }
 
 /** Where the event ends that holds the byte at `at`: behind the empty line after it, or with the bytes. */
 export function eventEnd(bytes: Buffer, at: number): number {
-  for (let end = lineEnd(bytes, at); end >= 0; end = lineEnd(bytes, end + 1)) {
+  const lines = new LineEnds(bytes);
+  for (let end = lines.next(at); end >= 0; end = lines.next(end + 1)) {
     if (endsEmptyLine(bytes, end)) return end + 1;
   }
   return bytes.length;
@@ -25,18 +38,6 @@ export function lastEventEnd(bytes: Buffer, floor: number): number {
     if (endsEmptyLine(bytes, at)) return at + 1;
   }
   return 0;
-}
-
-/** The index of the first CR or LF from `at` on, or -1. */
-export function lineEnd(bytes: Buffer, at: number): number {
-  const feed = bytes.indexOf(LF, at);
-  const cr = bytes.subarray(at, feed < 0 ? bytes.length : feed).indexOf(CR);
-  return cr < 0 ? feed : at + cr;
-}
-
-function lineStart(bytes: Buffer, at: number): number {
-  const feed = at === 0 ? -1 : bytes.lastIndexOf(LF, at - 1);
-  return feed + 1 + bytes.subarray(feed + 1, at).lastIndexOf(CR) + 1;
 }
 
 /** Whether the line end at `at` follows another one: CR, LF and CRLF are each one. */

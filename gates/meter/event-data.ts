@@ -2,7 +2,7 @@
  * Takes the data out of one server-sent event as it passes: its `data` lines, whatever ends them and however they are
  * cut, go to a scan of the JSON in them. Nothing is kept.
  */
-import { lineEnd } from './event-borders.ts';
+import { LineEnds } from '../line-ends.ts';
 import type { JsonScan } from './json-scan.ts';
 
 export class EventData {
@@ -28,6 +28,7 @@ export class EventData {
 
   /** @returns the index behind the empty line that ends the event, or -1 where there is none yet */
   write(bytes: Buffer): number {
+    const lines = new LineEnds(bytes);
     for (let at = 0; at < bytes.length; ) {
       if (this.#afterCr && bytes[at] === LF) {
         at += 1;
@@ -35,7 +36,7 @@ export class EventData {
         continue;
       }
       this.#afterCr = false;
-      const end = lineEnd(bytes, at);
+      const end = lines.next(at);
       this.#take(bytes.subarray(at, end < 0 ? bytes.length : end));
       if (end < 0) return -1;
       // Empty lines before it are the rest of what ended the event before.

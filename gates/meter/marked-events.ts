@@ -3,7 +3,7 @@
  * on and some servers tell them in every event. The others are not split, parsed or copied: a name is looked for in a
  * chunk as a whole. An event that is not whole yet is held, up to a limit; a longer one is read as it passes.
  */
-import { eventEnd, eventStart, lastEventEnd } from './event-borders.ts';
+import { eventEnd, eventStart, lastBorder, lastEventEnd } from './event-borders.ts';
 import type { EventData } from './event-data.ts';
 
 export interface Mark {
@@ -121,18 +121,19 @@ export class MarkedEvents {
   #findHits(events: Buffer): number[] {
     const { name, head } = this.#mark;
     const hits: number[] = [];
+    /** Where the event begins that `hit` stands in, and how far that is known. */
+    let start = 0;
+    let known = 0;
     for (let hit = events.indexOf(name); hit >= 0; hit = events.indexOf(name, hit + name.length)) {
       if (events[hit - 1] !== QUOTE) continue;
       const value = valueByte(events, hit + name.length);
-      if (value === OPEN_BRACE || (value !== 0 && head !== null && this.#hasHead(events, hit, head)))
+      if (value !== OPEN_BRACE && (value === 0 || head === null)) continue;
+      start = Math.max(start, lastBorder(events, hit, known));
+      known = hit;
+      if (value === OPEN_BRACE || head?.test(events.toString('latin1', start, start + HEAD_BYTES)))
         hits.push(hit);
     }
     return hits;
-  }
-
-  #hasHead(events: Buffer, hit: number, head: RegExp): boolean {
-    const start = eventStart(events, hit);
-    return head.test(events.toString('latin1', start, start + HEAD_BYTES));
   }
 
   #readLast(): void {

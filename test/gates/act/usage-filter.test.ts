@@ -34,7 +34,11 @@ const ROWS: readonly (readonly [name: string, stream: string, passed: string])[]
   ['a comment in the event', `: x\nevent: y\n${usage}${done}`, done],
   ['a comment before the event', `: x\n\n${usage}${done}`, `: x\n\n${done}`],
   ['empty lines', `\n\n${usage}\n${done}\n`, `\n\n\n${done}\n`],
-  ['no end', delta + usage.trimEnd(), delta + usage.trimEnd()],
+  ['no end', delta + usage.trimEnd(), delta],
+  ['half an end', delta + usage.slice(0, -1), delta],
+  ['half an end with CRLF', delta + usage.replaceAll('\n', '\r\n').slice(0, -1), delta],
+  ['an end in its middle', delta + usage.slice(0, -12), delta],
+  ['an end in its middle, told before its choices', `${delta}data: {"usage":{"a":1},"cho`, delta],
 ];
 const KEPT: readonly (readonly [name: string, stream: string])[] = [
   ['no usage', delta + done],
@@ -46,6 +50,8 @@ const KEPT: readonly (readonly [name: string, stream: string])[] = [
   ['a long event', `data: {"x":"${'y'.repeat(40_000)}","choices":[],"z":"usage"}\n\n${done}`],
   ['lone CR', `${delta}${usage}${done}`.replaceAll('\n', '\r')],
   ['an end in the middle', 'data: {"choi'],
+  ['another that has no end', `${delta}data: {"usage":{"a":1}}`],
+  ['the last one without its end', delta + done.trimEnd()],
   ['nothing', ''],
 ];
 
