@@ -56,9 +56,9 @@ export async function handleModelCall(
 ): Promise<void> {
   const call = gate.calls.begin(arrival.token, gate.now(), response);
   try {
-    const refusal = await serve(gate, arrival, call, response);
-    if (refusal) gate.record.refusal(refusal, arrival.source);
-    if (refusal) refuse(arrival, response, refusal);
+    const unserved = await serve(gate, arrival, call, response);
+    if (unserved) gate.record.refusal(unserved.refusal, arrival.source);
+    if (unserved) refuse(arrival, response, unserved.refusal, unserved.detail);
   } catch (error) {
     gate.record.failure(error);
     refuse(arrival, response, 'internal');
@@ -74,18 +74,18 @@ async function serve(
   arrival: ModelArrival,
   call: Call,
   response: ServerResponse,
-): Promise<RefusalReason | null> {
+): Promise<Unanswered | null> {
   const session = await gate.facts.session(call.token.claims.sub).catch(() => undefined);
-  if (session === undefined) return 'facts_unavailable';
+  if (session === undefined) return { refusal: 'facts_unavailable' };
   // What was minted here names a session that is there, if only as an ended one.
-  if (!session) return 'token_untrusted';
-  if (decideRunStaleness(call.token.claims, session)) return 'run_stale';
+  if (!session) return { refusal: 'token_untrusted' };
+  if (decideRunStaleness(call.token.claims, session)) return { refusal: 'run_stale' };
   const body = await takeBody(gate, arrival);
-  if (typeof body === 'string') return body;
+  if (typeof body === 'string') return { refusal: body };
   const read = readModelBody(body.plain, arrival.operation, arrival.pathModel);
-  if (typeof read === 'string') return read;
+  if ('refusal' in read) return read;
   const known = await loadKnown(gate, read.model).catch((error: unknown) => gate.record.failure(error));
-  if (!known) return 'facts_unavailable';
+  if (!known) return { refusal: 'facts_unavailable' };
   const way = { arrival, call, session, body, read, ...known };
   const { ending, by } = await decideAndAct(gate, way, response).catch((error: unknown): Acted => {
     // It may have started: what it reserved is settled like any other's.

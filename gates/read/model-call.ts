@@ -4,6 +4,7 @@
  * that two readers could read in two ways is refused, since the other reader would be the provider.
  */
 import type { Dialect } from '../../core-lite/state/dialect.ts';
+import type { RefusalDetail } from '../answer.ts';
 import type { Operation } from '../dialects/operations.ts';
 import type { RefusalReason } from '../reasons.ts';
 import type { Edit } from './edit.ts';
@@ -25,6 +26,12 @@ export interface ModelBody {
   readonly usageEdit: Edit | null;
 }
 
+/** Why a body is not read. */
+interface Misread {
+  readonly refusal: RefusalReason;
+  readonly detail?: RefusalDetail;
+}
+
 /**
  * @param body plain JSON in UTF-8
  * @param pathModel the model that the path names, where it does
@@ -33,26 +40,28 @@ export function readModelBody(
   body: Buffer,
   operation: Operation,
   pathModel: string | null,
-): ModelBody | RefusalReason {
+): ModelBody | Misread {
   const names = FIELDS[operation.dialect];
   const estimate = new InputEstimate(body.length);
   const top = readFields(body, [0, body.length], names.top, {
     longText: (text) => estimate.longText(body, text),
   });
   const nested = top && readNested(body, top, names.nested);
-  if (!top || !nested) return 'body_malformed';
+  if (!top || !nested) return { refusal: 'body_malformed' };
+  const all = new Map([...nested, ...top]);
+  const wrong = findWrong(body, all);
+  if (wrong) return { refusal: 'body_malformed', detail: { text: wrong } };
   const streamed = operation.streamed === 'body' ? isTrue(body, top.get('stream')) : operation.streamed;
   const named = pathModel === null ? nameOf(body, top.get('model')) : { model: pathModel, modelSpan: null };
-  if (!named) return 'model_missing';
-  const all = new Map([...nested, ...top]);
-  const limits = LIMITS.map((name) => readNumber(body, all.get(name))).filter((limit) => limit !== null);
-  const answers = ANSWERS.map((name) => readNumber(body, all.get(name)) ?? 1);
+  if (!named) return { refusal: 'model_missing' };
+  const limits = LIMITS.map((name) => readCount(body, all.get(name)) || 0);
+  const answers = ANSWERS.map((name) => readCount(body, all.get(name)) || 1);
   return {
     ...named,
     streamed,
     inputEstimate: estimate.tokens,
     // Of two, some providers take the one and some the other.
-    maxOutput: limits.length > 0 ? Math.max(...limits) : null,
+    maxOutput: Math.max(...limits) || null,
     answers: Math.max(1, ...answers),
     usageEdit: streamed && operation.dialect === 'openai' ? makeUsageEdit(body, top, nested) : null,
   };
@@ -96,12 +105,17 @@ function fold(name: string): string {
 /** The fields of the objects that hold what is looked for; another value has none. */
 function readNested(body: Buffer, top: Fields, nested: Readonly<Record<string, readonly string[]>>) {
   const all = new Map<string, Span>();
+  if (top.has('generationConfig') && top.has('generation_config')) return null;
   for (const [holder, names] of Object.entries(nested)) {
     const span = top.get(holder);
     if (!span || body[span[0]] !== OPEN_BRACE) continue;
     const fields = readFields(body, span, names);
     if (!fields) return null;
-    for (const [name, value] of fields) all.set(name, value);
+    for (const [name, value] of fields) {
+      // It is there in both spellings: which one counts is the provider's to choose.
+      if ([...all.keys()].some((other) => squash(other) === squash(name))) return null;
+      all.set(name, value);
+    }
   }
   return all;
 }
@@ -111,16 +125,44 @@ function nameOf(body: Buffer, span: Span | undefined): Pick<ModelBody, 'model' |
   return span && model ? { model, modelSpan: span } : null;
 }
 
-/** A limit that is no count is the provider's to refuse; one in quotes some servers take for a number. */
-function readNumber(body: Buffer, span: Span | undefined): number | null {
-  if (!span || span[1] - span[0] > MAX_NUMBER_BYTES) return null;
-  const text = body.toString('latin1', ...span).replace(/^"(.*)"$/, '$1');
-  const number = text === '' || text === 'null' ? Number.NaN : Number(text);
-  return number >= 0 ? Math.min(Math.ceil(number), MAX_COUNT) : null;
+/** Both of Google's spellings are one. */
+function squash(name: string): string {
+  return name.replaceAll('_', '').toLowerCase();
+}
+
+/** What of the fields that count is not as every provider reads it: a line on it, or `null`. */
+function findWrong(body: Buffer, fields: Fields): string | null {
+  for (const [name, span] of fields) {
+    if (COUNTS.has(name) && readCount(body, span) === false) return `${name} is not a positive whole number`;
+    if (SWITCHES.has(name) && readSwitch(body, span) === undefined) return `${name} is not true or false`;
+    if (OBJECTS.has(name) && !isObjectOrNull(body, span)) return `${name} is not an object`;
+  }
+  const background = fields.get('background');
+  if (background && readSwitch(body, background))
+    return 'background is not served: its usage would come later';
+  return null;
+}
+
+/** `null` where it is not said, `false` where it is no count. */
+function readCount(body: Buffer, span: Span | undefined): number | null | false {
+  if (!span) return null;
+  if (span[1] - span[0] > MAX_NUMBER_BYTES) return false;
+  const text = body.toString('latin1', ...span);
+  if (text === 'null') return null;
+  return /^[1-9]\d*$/.test(text) && Math.min(Number(text), MAX_COUNT);
+}
+
+/** `undefined` where it is none. */
+function readSwitch(body: Buffer, [from, to]: Span): boolean | null | undefined {
+  return to - from > MAX_NUMBER_BYTES ? undefined : SWITCH_VALUES.get(body.toString('latin1', from, to));
+}
+
+function isObjectOrNull(body: Buffer, span: Span): boolean {
+  return body[span[0]] === OPEN_BRACE || readSwitch(body, span) === null;
 }
 
 function isTrue(body: Buffer, span: Span | undefined): boolean {
-  return span !== undefined && body.toString('latin1', ...span) === 'true';
+  return span !== undefined && readSwitch(body, span) === true;
 }
 
 function makeUsageEdit(body: Buffer, top: Fields, nested: Fields): Edit | null {
@@ -150,7 +192,7 @@ const FIELDS: Readonly<Record<Dialect, FieldNames>> = {
     top: ['model', 'stream', 'max_tokens', 'max_completion_tokens', 'n', 'stream_options'],
     nested: { stream_options: ['include_usage'] },
   },
-  responses: { top: ['model', 'stream', 'max_output_tokens'], nested: {} },
+  responses: { top: ['model', 'stream', 'max_output_tokens', 'background'], nested: {} },
   embeddings: { top: ['model'], nested: {} },
   anthropic: { top: ['model', 'stream', 'max_tokens'], nested: {} },
   gemini: {
@@ -160,6 +202,14 @@ const FIELDS: Readonly<Record<Dialect, FieldNames>> = {
 };
 const LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'maxOutputTokens'];
 const ANSWERS = ['n', 'candidateCount', 'candidate_count'];
+const COUNTS: ReadonlySet<string> = new Set([...LIMITS, ...ANSWERS]);
+const SWITCHES: ReadonlySet<string> = new Set(['stream', 'include_usage', 'background']);
+const OBJECTS: ReadonlySet<string> = new Set(['stream_options', 'generationConfig', 'generation_config']);
+const SWITCH_VALUES: ReadonlyMap<string, boolean | null> = new Map([
+  ['true', true],
+  ['false', false],
+  ['null', null],
+]);
 const ASKED = '"include_usage":true';
 const OPEN_BRACE = 0x7b;
 const MAX_NUMBER_BYTES = 64;

@@ -100,6 +100,6 @@ export const ESTIMATED_COST =
 
 function estimateOf(body: string): { readonly input: number; readonly output: number } {
   const read = readModelBody(Buffer.from(body), OPERATIONS.chat, null);
-  if (typeof read === 'string') throw new Error(read);
+  if ('refusal' in read) throw new Error(read.refusal);
   return { input: read.inputEstimate, output: read.maxOutput ?? 0 };
 }

@@ -135,7 +135,7 @@ describe('an edited body', () => {
           for (const key of Object.keys(value)) if (key !== 'model' && TAKEN.has(key.toLowerCase())) return;
           const body = write({ ...written, value });
           const read = readModelBody(body, OPERATIONS.chat, null);
-          if (typeof read === 'string') throw new Error(read);
+          if ('refusal' in read) throw new Error(read.refusal);
           expect(read.model).toBe(name);
           const edit = makeNameEdit(read, other);
           const edited = applyEdits(body, edit ? [edit] : []);
