@@ -3,12 +3,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '../../core-lite/config.ts';
 import { formatAddress } from '../../core-lite/service.ts';
 import { DIALECTS, type Dialect } from '../../core-lite/state/dialect.ts';
+import type { TenantSettings } from '../../core-lite/state/tenant-settings.ts';
 import { type Api, openApi, path, query } from '../api.ts';
 import { defineCommand, type Io } from '../command.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 import { type Json, sample } from '../dialect-samples.ts';
 import { findGates } from '../home.ts';
 import { formatDuration } from '../table.ts';
+import type { CallAnswer } from '../usage-row.ts';
 import type { ModelAnswer } from './model.ts';
 
 export const modelTest = defineCommand({
@@ -29,6 +31,7 @@ export const modelTest = defineCommand({
       help: 'where the gates are; found as `run` finds them if left out',
     },
     text: { type: 'string', value: 'TEXT', help: 'what it is asked' },
+    json: { type: 'boolean', help: 'prints JSON' },
   },
   notes: [
     'The provider is really called and may charge for it. The calls stand in the ledger as agent model-test; what they used is shown as far as it is there at once.',
@@ -42,15 +45,45 @@ export const modelTest = defineCommand({
     const started = await findGates(readConfig(io.variables), io.variables);
     const gates = (options.gates ?? `http://${formatAddress(started)}`).replace(/\/+$/, '');
     const text = options.text ?? 'Answer with one word.';
-    let failed = 0;
+    const { fixtureModel } = await api.call<TenantSettings>('GET', '/v1/tenant/settings');
+    const fixture = model.builtIn ? null : fixtureModel;
+    if (fixture !== null && !options.json) io.err(`note: ${notCalled(name, fixture)}`);
+    const tested: Tested[] = [];
     for (const dialect of dialects.length > 0 ? dialects : served) {
-      const tested = await test({ api, io, gates, name, dialect, text });
-      if (!tested.ok) failed += 1;
-      (tested.ok ? io.out : io.err)(tested.line);
+      const one = await test({ api, io, gates, name, dialect, text }, fixture);
+      if (!options.json) (one.ok ? io.out : io.err)(describe(one));
+      tested.push(one);
     }
-    return failed > 0 ? EXIT.failed : EXIT.done;
+    if (options.json) io.out(JSON.stringify(tested, null, 2));
+    return tested.every(({ ok }) => ok) ? EXIT.done : EXIT.failed;
   },
 });
+
+function notCalled(name: string, fixture: string): string {
+  return `${fixture} answers in place of ${name}, whose provider is not called: sallyport tenant set --fixture-model none`;
+}
+
+/** How one dialect's call went, as `--json` prints it. */
+interface Tested extends Answered {
+  readonly model: string;
+  readonly dialect: Dialect;
+  readonly ok: boolean;
+  /** The built-in model that answered in its place. */
+  readonly fixtureModel: string | null;
+  /** What the ledger says; `null` where it says nothing in a moment. */
+  readonly used: Used | null;
+}
+
+function describe({ dialect, status, reason, ms, said, used, fixtureModel }: Tested): string {
+  const word = reason === null ? '' : ` ${reason}`;
+  const by = fixtureModel === null ? '' : ` by ${fixtureModel}`;
+  return `${dialect}: ${status}${word} after ${formatDuration(ms)}${by}${used ? ` (${describeUsed(used)})` : ''}: ${said}`;
+}
+
+function describeUsed({ inputTokens, outputTokens, costUsd }: Used): string {
+  const cost = costUsd === null ? 'no price' : `$${Number(costUsd.toFixed(6))}`;
+  return `${inputTokens ?? '?'} tokens in, ${outputTokens ?? '?'} out, ${cost}`;
+}
 
 interface Asking {
   readonly api: Api;
@@ -62,8 +95,8 @@ interface Asking {
 }
 
 /** One call in a run of its own, which is over when this resolves. */
-async function test(asking: Asking): Promise<{ readonly ok: boolean; readonly line: string }> {
-  const { api, dialect } = asking;
+async function test(asking: Asking, fixtureModel: string | null): Promise<Tested> {
+  const { api, name: model, dialect } = asking;
   const session = await api.call<{ id: string }>('POST', '/v1/sessions', { agent: 'model-test' });
   try {
     const turn = await api.call<{ id: string }>('POST', path`/v1/sessions/${session.id}/turns`);
@@ -74,10 +107,10 @@ async function test(asking: Asking): Promise<{ readonly ok: boolean; readonly li
       holder,
     );
     const since = new Date(Date.now() - CLOCKS_MS).toISOString();
-    const { status, ms, said } = await ask(asking, runToken);
-    const line = `${dialect}: ${status} after ${formatDuration(ms)}`;
-    if (status >= 400) return { ok: false, line: `${line}: ${said}` };
-    return { ok: true, line: `${line}${await readUsed(asking, turn.id, since)}: ${said}` };
+    const answered = await ask(asking, runToken);
+    const ok = answered.status < 400;
+    const used = ok ? await readUsed(asking, turn.id, since) : null;
+    return { model, dialect, ok, ...answered, fixtureModel: ok ? fixtureModel : null, used };
   } finally {
     await api.call('POST', path`/v1/sessions/${session.id}/end`);
   }
@@ -85,6 +118,8 @@ async function test(asking: Asking): Promise<{ readonly ok: boolean; readonly li
 
 interface Answered {
   readonly status: number;
+  /** Why the gates refused or failed it; `null` where they passed on what came. */
+  readonly reason: string | null;
   readonly ms: number;
   readonly said: string;
 }
@@ -103,7 +138,9 @@ async function ask({ io, gates, name, dialect, text }: Asking, token: string): P
     throw new CommandError(`the gates cannot be reached at ${gates}`, 'start them, or give --gates');
   const read = await answer.text();
   const ms = Math.round(performance.now() - began);
-  return { status: answer.status, ms, said: readText(read, answer.ok ? said : readError) };
+  const { status, headers: came } = answer;
+  const reason = came.get('sallyport-reason');
+  return { status, reason, ms, said: readText(read, answer.ok ? said : readError) };
 }
 
 const readError = ({ error }: Json): unknown => error?.['message'];
@@ -119,25 +156,18 @@ function readText(body: string, find: (answer: Json) => unknown): string {
   return body.slice(0, MAX_SHOWN);
 }
 
-interface Used {
-  readonly group: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly costUsd?: number | null;
-}
+type Used = Pick<CallAnswer, 'inputTokens' | 'outputTokens' | 'costUsd'>;
 
-/** What the ledger says of the turn; empty where it says nothing in a moment. */
-async function readUsed({ api, io }: Asking, turn: string, since: string): Promise<string> {
+async function readUsed({ api, io }: Asking, turn: string, since: string): Promise<Used | null> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const sums = await api.call<readonly Used[]>('GET', `/v1/usage${query({ by: 'turn', since })}`);
-    const used = sums.find(({ group }) => group === turn);
-    if (used) {
-      const cost = typeof used.costUsd === 'number' ? `, $${Number(used.costUsd.toFixed(6))}` : '';
-      return ` (${used.inputTokens} tokens in, ${used.outputTokens} out${cost})`;
+    const [call] = await api.call<readonly CallAnswer[]>('GET', `/v1/usage/calls${query({ turn, since })}`);
+    if (call) {
+      const { inputTokens, outputTokens, costUsd } = call;
+      return { inputTokens, outputTokens, costUsd };
     }
     await wait(TRY_EVERY_MS, undefined, { signal: io.signal });
   }
-  return '';
+  return null;
 }
 
 const MAX_SHOWN = 500;

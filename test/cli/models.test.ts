@@ -1,15 +1,23 @@
 /** `model`, `usage` and `gates`, as a user types them. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatAddress, type Service } from '../../core-lite/service.ts';
+import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { startWorld, type World } from '../support/world.ts';
 import { sallyport, settingsOf } from './sallyport.ts';
 
+let names: DnsServer;
 let world: World;
 let gates: Service;
 let variables: Record<string, string>;
 
 beforeAll(async () => {
-  world = await startWorld({ SALLYPORT_DNS_SERVERS: '127.0.0.1:9' });
+  names = await startDnsServer({ 'plain.test': { a: ['127.0.0.1'] } });
+  world = await startWorld({
+    SALLYPORT_DNS_SERVERS: names.address,
+    SALLYPORT_OPEN_NETWORKS: 'plain.test=127.0.0.0/8',
+  });
   gates = await world.gates();
   variables = { ...settingsOf(world), SALLYPORT_GATES_LISTEN: formatAddress(gates.address) };
   await world.call('PUT', '/v1/vaults/team');
@@ -19,7 +27,10 @@ beforeAll(async () => {
     secret: { value: 'sk-canary-of-the-cli' },
   });
 });
-afterAll(() => world?.close());
+afterAll(async () => {
+  await world?.close();
+  await names?.close();
+});
 
 const type = (...words: string[]) => sallyport(words, { variables });
 
@@ -88,13 +99,66 @@ describe('model', () => {
     expect([lost.status, lost.err.join()]).toEqual([1, expect.stringContaining('cannot be reached')]);
   });
 
+  it('says when a fixture answers in place of the provider', async () => {
+    await type('model', 'put', 'real', '--provider', 'openai', '--url', 'https://nowhere.test');
+    await type('tenant', 'set', '--fixture-model', 'fixture/echo');
+    const test = ['model', 'test', 'real', '--dialect', 'openai', '--text', 'you'];
+    const told = await type(...test);
+    const printed = await type(...test, '--json');
+    const own = await type('model', 'test', 'fixture/echo', '--dialect', 'openai', '--text', 'you');
+    await type('tenant', 'set', '--fixture-model', 'none');
+    expect(told.err).toEqual([
+      expect.stringMatching(/^note: fixture\/echo answers in place of real, whose provider is not called/),
+    ]);
+    const line = /^openai: 200 after \S+ by fixture\/echo \(1 tokens in, 1 out, \$0\): you$/;
+    expect(told.out).toEqual([expect.stringMatching(line)]);
+    expect([printed.status, printed.err]).toEqual([0, []]);
+    const used = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
+    const asked = { model: 'real', dialect: 'openai', ok: true, status: 200, reason: null };
+    expect(JSON.parse(printed.out.join('\n'))).toEqual([
+      { ...asked, ms: expect.any(Number), said: 'you', fixtureModel: 'fixture/echo', used },
+    ]);
+    expect([own.err, own.out.join()]).toEqual([[], expect.not.stringContaining('by fixture')]);
+  });
+
+  it('says that what answered has no price', async () => {
+    const provider = createServer((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(
+        `{"choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
+      );
+    });
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    const { port } = provider.address() as AddressInfo;
+    const at = ['--url', `http://plain.test:${port}`, '--dialect', 'openai'];
+    await type('model', 'put', 'own', ...at);
+    const tested = await type('model', 'test', 'own');
+    provider.close();
+    expect(tested.out).toEqual([
+      expect.stringMatching(/^openai: 200 after \S+ \(3 tokens in, 1 out, no price\): hi$/),
+    ]);
+  });
+
+  it('prints a failed test as JSON, with the word', async () => {
+    await type('model', 'put', 'none', '--provider', 'openai', '--url', 'https://nowhere.test');
+    const tested = await type('model', 'test', 'none', '--dialect', 'openai', '--json');
+    expect([tested.status, tested.err]).toEqual([1, []]);
+    expect(JSON.parse(tested.out.join('\n'))).toMatchObject([
+      { ok: false, status: 502, reason: 'resolve_failed', fixtureModel: null, used: null },
+    ]);
+  });
+
   it('says of each dialect how its test failed', async () => {
     await type('model', 'put', 'none', '--provider', 'openai', '--url', 'https://nowhere.test');
     const tested = await type('model', 'test', 'none');
     expect([tested.status, tested.out]).toEqual([1, []]);
     expect(tested.err).toEqual([
-      expect.stringMatching(/^openai: 502 after .*: the provider’s host name could not be resolved/),
-      expect.stringMatching(/^responses: 502 after .*: the provider’s host name could not be resolved/),
+      expect.stringMatching(
+        /^openai: 502 resolve_failed after .*: the provider’s host name could not be resolved/,
+      ),
+      expect.stringMatching(
+        /^responses: 502 resolve_failed after .*: the provider’s host name could not be resolved/,
+      ),
     ]);
   });
 });
@@ -119,12 +183,12 @@ describe('usage', () => {
       if (used.out.length > 1) {
         expect(used.out[1]?.split(/ +/).slice(0, 8)).toEqual([
           'fixture/echo',
-          '2',
+          '3',
           '0',
           '0',
-          '4',
+          '5',
           '0',
-          '4',
+          '5',
           '0',
         ]);
         return;
