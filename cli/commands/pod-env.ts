@@ -1,12 +1,12 @@
 /**
  * `pod env`: the variables and files that `run` gives to a workload, for whoever wires a pod or an image by hand. One
  * source with `run`: pod/variables.ts. No token is minted or read: the only credential that can stand in what is
- * printed is the one in the given URL.
+ * printed is the one in a given URL.
  */
 import { isAbsolute, resolve } from 'node:path';
 import { nameFiles, writeClientFiles } from '../../pod/files.ts';
 import { type Unsafe, UnsafeFolder } from '../../pod/safe-folder.ts';
-import { makeVariables } from '../../pod/variables.ts';
+import { makeVariables, SENTINEL } from '../../pod/variables.ts';
 import { UnwritableValue, writeDotenv, writeShell } from '../../pod/write-variables.ts';
 import { openApi, path } from '../api.ts';
 import { defineCommand, type Io, wrong } from '../command.ts';
@@ -19,6 +19,11 @@ export const podEnv = defineCommand({
   args: [],
   options: {
     proxy: { type: 'string', value: 'URL', help: 'the relay or egress, with its port; required' },
+    gates: {
+      type: 'string',
+      value: 'URL',
+      help: 'the relay’s model side or the gates, as the workload sees them: adds the base URL and key variables of models',
+    },
     env: {
       type: 'string',
       value: 'NAME',
@@ -40,13 +45,15 @@ export const podEnv = defineCommand({
     json: { type: 'boolean', help: 'prints JSON' },
   },
   notes: [
-    'Whatever credential stands in URL stands in what is printed: leave it out where a relay asks for none, and put nothing of it into an image. An egress token lasts 15 minutes; only a relay renews it.',
+    'Whatever credential stands in a URL stands in what is printed: leave it out where a relay asks for none, and put nothing of it into an image. An egress token lasts 15 minutes; only a relay renews it.',
+    'The key that clients show to the gates is the password in their URL, as in http://run:SECRET@127.0.0.1:4180; without one it is the sentinel, to be set where the workload is started. A gate on another host than loopback is asked through the proxy.',
     'The files hold public roots and the egress CA, no secret. They must be readable by every user of the workload.',
     'Node takes NODE_USE_ENV_PROXY and NODE_EXTRA_CA_CERTS only from the environment that it starts in: node --env-file reads them too late, so set these two where node is started. docker --env-file and Compose set them in time.',
     'Java prints JAVA_TOOL_OPTIONS whenever it starts and shows no password to a proxy, so without --java-proxy it is told of none where URL has a password.',
   ],
   examples: [
     'npx sallyport pod env --proxy http://127.0.0.1:3128 --dir ./trust --at /etc/sallyport --dotenv',
+    'npx sallyport pod env --proxy http://127.0.0.1:3128 --gates http://127.0.0.1:4180 --json',
     'eval "$(npx sallyport pod env --proxy http://127.0.0.1:3128 --dir "$HOME/.sallyport-trust")"',
   ],
   run: async ({ options }, io) => {
@@ -54,10 +61,11 @@ export const podEnv = defineCommand({
     if (!proxy) throw wrong(podEnv, 'pod env needs --proxy');
     const form = readForm(options);
     const { proxyUrl, javaProxy } = readProxy(proxy, options['java-proxy']);
+    const models = options.gates === undefined ? null : readGates(options.gates);
     const at = readPlace(dir, options.at);
     const files = dir === undefined ? nameFiles(at) : await writeFiles(resolve(dir), at, io);
     const declared = environment === undefined ? NOTHING : await readDeclared(environment, io);
-    const variables = makeVariables({}, { proxyUrl, javaProxy, models: null, files, ...declared });
+    const variables = makeVariables({}, { proxyUrl, javaProxy, models, files, ...declared });
     for (const line of format(form, variables)) io.out(line);
     return EXIT.done;
   },
@@ -84,6 +92,14 @@ function readProxy(text: string, java: string | undefined) {
   const { scheme, user, host, port } = parts;
   const open = scheme === 'http' && user === undefined ? `${host}:${port}` : undefined;
   return { proxyUrl: `${scheme}://${user ?? ''}${host}:${port}`, javaProxy: readJavaProxy(java ?? open) };
+}
+
+/** The base URL, which gets no path here: each client adds its own. */
+function readGates(text: string): { readonly url: string; readonly key: string } {
+  const parts = GATES_URL.exec(text)?.groups;
+  if (!parts || !URL.canParse(text))
+    throw wrong(podEnv, '--gates is not like http://127.0.0.1:4180 or http://run:SECRET@127.0.0.1:4180');
+  return { url: `${parts['scheme']}://${parts['place']}`, key: parts['key'] ?? SENTINEL };
 }
 
 function readJavaProxy(text: string | undefined) {
@@ -138,5 +154,7 @@ const FORMS = ['shell', 'dotenv', 'json'] as const;
 const NOTHING: Declared = { sentinels: [], plain: {} };
 const PROXY_URL =
   /^(?<scheme>https?):\/\/(?<user>[A-Za-z0-9._~%+=-]*(?::[A-Za-z0-9._~%+=-]*)?@)?(?<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(?<port>[1-9]\d{0,4})\/?$/;
+const GATES_URL =
+  /^(?<scheme>https?):\/\/(?:[A-Za-z0-9._~-]+:(?<key>[A-Za-z0-9._~+=-]+)@)?(?<place>(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[1-9]\d{0,4})?)\/?$/;
 const HOST_AND_PORT = /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([1-9]\d{0,4})$/;
 const PLAIN_PATH = /^[A-Za-z0-9._+/-]+$/;

@@ -58,6 +58,23 @@ describe('pod env', () => {
     );
   });
 
+  it('leads models to the gates where it is told of them, as a run does', async () => {
+    const line = 'pod env --proxy http://127.0.0.1:3128 --json';
+    const models = (variables: Variables) =>
+      Object.entries(variables).filter(([name]) => /^(OPENAI|ANTHROPIC|GOOGLE_GEMINI|GEMINI)_/.test(name));
+    expect(models((await type(line)).json<Variables>())).toEqual([]);
+    const told = (await type(`${line} --gates http://run:s3cret@127.0.0.1:4180/`)).json<Variables>();
+    const facts = { proxyUrl: 'http://127.0.0.1:3128', javaProxy: null, files: nameFiles('/etc/sallyport') };
+    const key = { models: { url: 'http://127.0.0.1:4180', key: 's3cret' }, sentinels: [], plain: {} };
+    expect(models(told)).toEqual(models(makeVariables({}, { ...facts, ...key })));
+    expect(told['OPENAI_BASE_URL']).toBe('http://127.0.0.1:4180/v1');
+    const bare = (await type(`${line} --gates https://gates.test`)).json<Variables>();
+    expect([bare['ANTHROPIC_BASE_URL'], bare['ANTHROPIC_API_KEY']]).toEqual([
+      'https://gates.test',
+      'sallyport-managed',
+    ]);
+  });
+
   it('is the same in every form', async () => {
     const line = 'pod env --proxy http://relay.test:3128';
     const json = (await type(`${line} --json`)).json<Variables>();
@@ -113,6 +130,9 @@ describe('pod env', () => {
     ['a proxy with a path', '--proxy http://relay.test:1/x'],
     ['another scheme', '--proxy socks5://relay.test:1080'],
     ['a port that is none', '--proxy http://relay.test:65536'],
+    ['gates with a path', '--proxy http://relay.test:1 --gates http://relay.test:2/v1'],
+    ['gates without a scheme', '--proxy http://relay.test:1 --gates relay.test:2'],
+    ['gates at a port that is none', '--proxy http://relay.test:1 --gates http://relay.test:65536'],
     ['what a shell would run', '--proxy http://$(id):1'],
     ['a place that is not absolute', '--proxy http://relay.test:1 --at trust'],
     ['two forms', '--proxy http://relay.test:1 --json --shell'],
