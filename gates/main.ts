@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import { buildObserve } from '../core-lite/api/observe.ts';
 import type { Config } from '../core-lite/config.ts';
 import { ChangeFeed } from '../core-lite/database/changes.ts';
-import { makeId } from '../core-lite/id.ts';
 import type { Logger } from '../core-lite/log.ts';
 import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
 import { CallStarts } from '../core-lite/record/call-starts.ts';
 import { reportLosses } from '../core-lite/record/losses.ts';
 import { Replica } from '../core-lite/record/replica.ts';
+import { nameReplica } from '../core-lite/record/replica-name.ts';
 import { tendBudgets } from '../core-lite/record/tend-budgets.ts';
 import { UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import { boundAddress, type Service, translateListenError } from '../core-lite/service.ts';
@@ -35,7 +35,8 @@ export function startGates(config: Config, log: Logger): Promise<Service> {
 }
 
 async function serve({ config, log, url, database, hold }: Base): Promise<Service> {
-  const replica = makeId('rep');
+  const name = nameReplica();
+  const { id: replica } = name;
   const now = (): Date => new Date();
   const seal = await openClassKey(database, config, 'gates');
   const extraRoots = await loadExtraRoots(config.extraCa);
@@ -48,7 +49,7 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
   const presence = hold(
     new Replica({
       db: database,
-      id: replica,
+      name,
       service: 'gates',
       onDeath: () => {
         log.warn({ replica }, 'others took this gate for dead: its calls end');
@@ -58,8 +59,8 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
       onFailure: (error) => log.warn({ err: error }, 'the heartbeat failed'),
     }),
   );
-  const starts = hold(new CallStarts(database, replica));
-  const ledger = hold(new UsageLedger(database, replica, losses.of('usage')));
+  const starts = hold(new CallStarts(database, name));
+  const ledger = hold(new UsageLedger(database, name, losses.of('usage')));
   const resolver = hold(await openResolver(config));
   const feed = hold(new ChangeFeed(config.databaseListenUrl ?? url, 'sallyport_gates', replica));
   const facts = new Facts(database, feed);

@@ -7,6 +7,7 @@ import type { Queryable } from '../database/pool.ts';
 import type { BudgetScope, Measure, Period } from '../state/budget.ts';
 import type { Dialect } from '../state/dialect.ts';
 import { GroupCommit } from './group-commit.ts';
+import { proveReplica, type ReplicaName } from './replica-name.ts';
 
 /** A call that wants to start. */
 export interface CallStart {
@@ -57,7 +58,7 @@ export interface BudgetState {
 export class CallStarts {
   readonly #starts: GroupCommit<CallStart, StartRefusal | null>;
 
-  constructor(db: Queryable, replica: string) {
+  constructor(db: Queryable, replica: ReplicaName) {
     this.#starts = new GroupCommit({
       write: (rows) => startCalls(db, replica, rows),
       maxBatch: MAX_BATCH,
@@ -77,11 +78,11 @@ export class CallStarts {
 
 async function startCalls(
   db: Queryable,
-  replica: string,
+  replica: ReplicaName,
   calls: readonly CallStart[],
 ): Promise<(StartRefusal | null)[]> {
   const [row] = await db.query<{ refused: Readonly<Record<number, StartRefusal>> | null }>(START, [
-    replica,
+    ...proveReplica(replica),
     calls.map((call) => call.id),
     calls.map((call) => call.at),
     calls.map((call) => call.sessionId),
@@ -104,7 +105,7 @@ async function startCalls(
 }
 
 const START =
-  'SELECT start_calls($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS refused';
+  'SELECT start_calls($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS refused';
 const MAX_BATCH = 200;
 /** Calls that wait longer than some batches are refused sooner than they would start. */
 const MAX_WAITING = 5_000;

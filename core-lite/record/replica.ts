@@ -3,10 +3,11 @@
  * any more. One that was paused for so long that it was declared dead is told so, and begins anew.
  */
 import type { Queryable } from '../database/pool.ts';
+import { proveReplica, type ReplicaName } from './replica-name.ts';
 
 export interface ReplicaOptions {
   readonly db: Queryable;
-  readonly id: string;
+  readonly name: ReplicaName;
   readonly service: string;
   /** It was declared dead: what it started has been settled by another. */
   readonly onDeath: () => void;
@@ -36,9 +37,12 @@ export class Replica {
 
   /** One heartbeat. Never rejects. */
   async beat(): Promise<void> {
-    const { db, id, onDeath, tend, onFailure } = this.#options;
+    const { db, name, onDeath, tend, onFailure } = this.#options;
     try {
-      const [row] = await db.query<{ alive: boolean }>('SELECT hear_replica($1) AS alive', [id]);
+      const [row] = await db.query<{ alive: boolean }>(
+        'SELECT hear_replica($1, $2) AS alive',
+        proveReplica(name),
+      );
       if (!row?.alive) {
         onDeath();
         await this.#join();
@@ -53,12 +57,14 @@ export class Replica {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#beating;
-    await this.#options.db.query('SELECT leave_replicas($1)', [this.#options.id]).catch(() => {});
+    const { db, name } = this.#options;
+    await db.query('SELECT leave_replicas($1, $2)', proveReplica(name)).catch(() => {});
   }
 
   async #join(): Promise<void> {
-    const { db, id, service } = this.#options;
-    await db.query('SELECT join_replicas($1, $2)', [id, service]);
+    const { db, name, service } = this.#options;
+    const [id, key] = proveReplica(name);
+    await db.query('SELECT join_replicas($1, $2, $3)', [id, service, key]);
   }
 }
 

@@ -1,10 +1,12 @@
 /**
  * The ledger of model calls: one row for each call that was decided, written behind it. It holds what was counted and
  * how the call ended; never a prompt, an answer or a credential. A row and the settlement of its call are one
- * statement: a row that cannot be written leaves its reservation as it is.
+ * statement: a row that cannot be written leaves its reservation as it is, and one whose figures the database refuses is
+ * written without them, charged what it had reserved.
  */
 import type { Queryable } from '../database/pool.ts';
 import type { Dialect } from '../state/dialect.ts';
+import { proveReplica, type ReplicaName } from './replica-name.ts';
 import { WriteBehind } from './write-behind.ts';
 
 /** Tokens; `null` where the provider did not say. The columns of `model_usage` say what each one counts. */
@@ -64,12 +66,13 @@ export class UsageLedger {
   readonly #rows: WriteBehind<UsageEntry>;
 
   /** @param onDrop told of each row that is lost */
-  constructor(db: Queryable, replica: string, onDrop: (error: unknown) => void) {
+  constructor(db: Queryable, replica: ReplicaName, onDrop: (error: unknown) => void) {
     this.#rows = new WriteBehind({
       write: (rows) => insertUsage(db, replica, rows),
       maxBatch: 500,
       maxHeld: 100_000,
       retryMs: 500,
+      simplify: withoutFigures,
       onDrop,
     });
   }
@@ -84,9 +87,11 @@ export class UsageLedger {
   }
 }
 
-async function insertUsage(db: Queryable, replica: string, rows: readonly UsageEntry[]): Promise<void> {
-  const whole = (value: number | null): number | null => (value === null ? null : Math.round(value));
-  await db.query(INSERT, [
+async function insertUsage(db: Queryable, replica: ReplicaName, rows: readonly UsageEntry[]): Promise<void> {
+  const whole = (value: number | null): number | null =>
+    value === null ? null : Math.max(0, Math.round(value));
+  await db.query(RECORD, [
+    ...proveReplica(replica),
     rows.map((row) => row.id),
     rows.map((row) => row.at),
     rows.map((row) => row.sessionId),
@@ -94,45 +99,46 @@ async function insertUsage(db: Queryable, replica: string, rows: readonly UsageE
     rows.map((row) => row.agent),
     rows.map((row) => row.model),
     rows.map((row) => row.upstreamName),
+    rows.map((row) => row.provider),
     rows.map((row) => row.dialect),
     rows.map((row) => row.streamed),
     rows.map((row) => row.status),
     rows.map((row) => row.outcome),
+    rows.map((row) => row.charge),
     rows.map((row) => row.tokens.input),
     rows.map((row) => row.tokens.output),
     rows.map((row) => row.tokens.cached),
     rows.map((row) => row.tokens.cacheWrite),
     rows.map((row) => row.tokens.reasoning),
-    rows.map((row) => whole(row.firstByteMs)),
-    rows.map((row) => whole(row.durationMs)),
-    rows.map((row) => row.provider),
     rows.map((row) => row.costUsd),
     rows.map((row) => row.duplicate),
-    rows.map((row) => row.charge),
     rows.map((row) => row.clientSession),
     rows.map((row) => row.clientAgent),
     rows.map((row) => row.clientParentAgent),
-    replica,
+    rows.map((row) => whole(row.firstByteMs)),
+    rows.map((row) => whole(row.durationMs)),
   ]);
 }
 
-// A batch whose answer was lost is sent again: what is there already stays, and nothing is charged twice.
-const INSERT = `
-  WITH calls AS (
-    SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-      $8::text[], $9::boolean[], $10::int[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[],
-      $16::bigint[], $17::bigint[], $18::bigint[], $19::text[], $20::numeric[], $21::boolean[], $23::text[], $24::text[],
-      $25::text[])
-      AS t(id, at, session_id, turn_id, agent, model, upstream_name, dialect, streamed, status, outcome, input, output,
-        cached, cache_write, reasoning, first_byte_ms, duration_ms, provider, cost, duplicate, client_session,
-        client_agent, client_parent_agent)),
-  settled AS (SELECT * FROM settle_calls($1::text[], $22::text[], $12::bigint[], $13::bigint[], $20::numeric[]))
-  INSERT INTO model_usage (id, at, session_id, turn_id, agent, model, upstream_name, dialect, streamed, status, outcome,
-    input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, first_byte_ms, duration_ms,
-    provider, cost_usd, duplicate, presumed, client_session, client_agent, client_parent_agent, replica)
-  SELECT c.id, at, session_id, turn_id, agent, model, upstream_name, dialect, streamed, status, outcome,
-      coalesce(input, s.input_tokens), coalesce(output, s.output_tokens), cached, cache_write, reasoning, first_byte_ms,
-      duration_ms, provider, coalesce(cost, s.cost_usd), duplicate, s.id IS NOT NULL,
-      client_session, client_agent, client_parent_agent, $26
-    FROM calls c LEFT JOIN settled s ON s.id = c.id
-  ON CONFLICT DO NOTHING`;
+/** The row that is written where the database refuses what the call's own one holds: as little as can be known. */
+function withoutFigures(row: UsageEntry): UsageEntry {
+  const clean = (text: string): string => text.replaceAll('\0', '');
+  return {
+    ...row,
+    model: clean(row.model),
+    upstreamName: clean(row.upstreamName),
+    provider: row.provider === null ? null : clean(row.provider),
+    outcome: clean(row.outcome),
+    status: null,
+    tokens: { input: null, output: null, cached: null, cacheWrite: null, reasoning: null },
+    costUsd: null,
+    charge: row.charge === 'none' ? 'none' : 'reserved',
+    clientSession: null,
+    clientAgent: null,
+    clientParentAgent: null,
+    firstByteMs: null,
+    durationMs: 0,
+  };
+}
+
+const RECORD = `SELECT record_calls(${Array.from({ length: 27 }, (_, i) => `$${i + 1}`).join(', ')})`;

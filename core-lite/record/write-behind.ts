@@ -12,6 +12,8 @@ export interface WriteBehindOptions<Row> {
   readonly maxHeld: number;
   /** Pause after a failure, milliseconds. */
   readonly retryMs: number;
+  /** Makes what is written in place of a row that the database refuses for what it holds. */
+  readonly simplify?: (row: Row) => Row;
   /** Told of each row that is lost: with what the database said to it, or `null` where it did not fit. */
   readonly onDrop: (error: unknown) => void;
 }
@@ -20,6 +22,8 @@ export class WriteBehind<Row> {
   readonly #options: WriteBehindOptions<Row>;
   #held: Row[] = [];
   #dropped = 0;
+  /** What stands at the head in place of a row that was refused. */
+  #simplified: { readonly row: Row } | null = null;
   #working: Promise<void> | null = null;
   #wake: (() => void) | null = null;
   #closing = false;
@@ -78,7 +82,14 @@ export class WriteBehind<Row> {
       this.#batch = Math.ceil(tried / 2);
       return;
     }
-    this.#held = this.#held.slice(1);
+    const [refused, ...others] = this.#held as [Row, ...Row[]];
+    const { simplify } = this.#options;
+    if (simplify && this.#simplified?.row !== refused) {
+      this.#simplified = { row: simplify(refused) };
+      this.#held = [this.#simplified.row, ...others];
+      return;
+    }
+    this.#held = others;
     this.#drop(error);
     this.#batch = this.#options.maxBatch;
   }

@@ -7,6 +7,7 @@ import {
   type Spend,
   type StartRefusal,
 } from '../../core-lite/record/call-starts.ts';
+import { nameReplica, proveReplica, type ReplicaName } from '../../core-lite/record/replica-name.ts';
 import type { Charge, UsageEntry } from '../../core-lite/record/usage-ledger.ts';
 import { takeLease } from '../../core-lite/state/lease-store.ts';
 import { openSession } from '../../core-lite/state/session-store.ts';
@@ -27,8 +28,10 @@ export interface BudgetStand {
   readonly starts: CallStarts;
   /** Opens a session with a turn and takes its lease. */
   run(agent?: string): Promise<Running>;
+  /** The one that is alive. */
+  readonly name: ReplicaName;
   /** Another replica. */
-  replica(id: string): Promise<CallStarts>;
+  replica(id: string): Promise<CallStarts & { readonly name: ReplicaName }>;
   /** Used and reserved of a budget, all its counters together. */
   sums(budget: string): Promise<{ readonly used: number; readonly reserved: number }>;
   reservations(): Promise<number>;
@@ -39,14 +42,20 @@ export async function startBudgetStand(): Promise<BudgetStand> {
   const installation = await createInstallation();
   const { owner } = installation;
   const gates = installation.as('sallyport_gates');
-  const replica = async (id: string): Promise<CallStarts> => {
-    await gates.query('SELECT join_replicas($1, $2)', [id, 'gates']);
-    return new CallStarts(gates, id);
+  const names = new Map<string, ReplicaName>();
+  const replica = async (id: string): Promise<CallStarts & { readonly name: ReplicaName }> => {
+    const name = names.get(id) ?? nameReplica(id);
+    names.set(id, name);
+    const [, key] = proveReplica(name);
+    await gates.query('SELECT join_replicas($1, $2, $3)', [id, 'gates', key]);
+    return Object.assign(new CallStarts(gates, name), { name });
   };
+  const starts = await replica('rep_one');
   return {
     installation,
     gates,
-    starts: await replica('rep_one'),
+    starts,
+    name: starts.name,
     replica,
     run: async (agent = 'tester') => {
       const manifest = { models: null, httpTools: {} };

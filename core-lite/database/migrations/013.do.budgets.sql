@@ -1,7 +1,8 @@
 -- oldest-program: 0.1.0
 -- Budgets, the start of a call, and its settlement. What a call may cost is reserved in the transaction that starts it
 -- and settled in the one that writes its row of the ledger; a gate that died is settled for by another one.
--- The gates write here through these functions alone: they have no right on the tables, so no gate can lower a counter.
+-- The gates write here through these functions alone: they have no right on the tables. The functions believe no figure:
+-- each is checked, and a replica proves with its key that a call is its own, so that no gate can lower a counter.
 
 -- A budget with `scope_value` '*' has one counter for each agent, session or turn.
 CREATE TABLE budgets (
@@ -34,6 +35,8 @@ CREATE INDEX budget_counters_by_budget ON budget_counters (budget_id);
 CREATE TABLE replicas (
   id            text PRIMARY KEY,
   service       text NOT NULL,
+  -- Of the key that it proves itself with.
+  key_hash      bytea NOT NULL,
   started_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
   heard_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- Since when it has been heard without a gap: who was away itself cannot say who else is.
@@ -46,6 +49,8 @@ CREATE TABLE reservations (
   at             timestamptz NOT NULL,
   started_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
   replica        text NOT NULL,
+  -- The replica's when it started: another one of the same name has no part in it.
+  key_hash       bytea NOT NULL,
   session_id     text NOT NULL,
   turn_id        text NOT NULL,
   agent          text NOT NULL,
@@ -79,6 +84,16 @@ CREATE FUNCTION budget_reset(period text, at timestamptz) RETURNS timestamptz LA
   SELECT CASE period WHEN 'lifetime' THEN NULL
     ELSE (date_trunc(period, at AT TIME ZONE 'UTC') + ('1 ' || period)::interval) AT TIME ZONE 'UTC' END $$;
 
+-- Whether figures are some: null is one that nobody told. NaN and infinity are above every bound.
+CREATE FUNCTION is_tokens(VARIADIC counts bigint[]) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(bool_and(n BETWEEN 0 AND 1000000000000), true) FROM unnest(counts) AS n $$;
+
+CREATE FUNCTION is_cost(cost numeric) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(round(cost, 10) BETWEEN 0 AND 9999999999, true) $$;
+
+CREATE FUNCTION hash_key(key text) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+  SELECT sha256(convert_to(key, 'UTF8')) $$;
+
 -- What a call takes of a counter; rounded as the ledger is, so that both have one sum.
 CREATE FUNCTION budget_need(measure text, tokens bigint, cost_usd numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE measure WHEN 'requests' THEN 1 WHEN 'tokens' THEN tokens ELSE round(cost_usd, 10) END $$;
@@ -87,8 +102,8 @@ CREATE FUNCTION budget_need(measure text, tokens bigint, cost_usd numeric) RETUR
 -- by id, then the counters by id; nobody takes them in another.
 -- Answers the refused ones by their place, from 1; null where the replica was declared dead.
 CREATE FUNCTION start_calls(
-  p_replica text, p_ids text[], p_at timestamptz[], p_sessions text[], p_turns text[], p_agents text[], p_epochs bigint[],
-  p_spends boolean[], p_models text[], p_upstream_names text[], p_providers text[], p_dialects text[],
+  p_replica text, p_key text, p_ids text[], p_at timestamptz[], p_sessions text[], p_turns text[], p_agents text[],
+  p_epochs bigint[], p_spends boolean[], p_models text[], p_upstream_names text[], p_providers text[], p_dialects text[],
   p_streamed boolean[], p_input bigint[], p_output bigint[], p_costs numeric[]
 ) RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -102,7 +117,12 @@ DECLARE
   short    integer;
   wish     record;
 BEGIN
-  IF NOT EXISTS (SELECT FROM replicas WHERE id = p_replica) THEN RETURN NULL; END IF;
+  IF NOT EXISTS (SELECT FROM replicas WHERE id = p_replica AND key_hash = hash_key(p_key)) THEN RETURN NULL; END IF;
+  IF EXISTS (
+    SELECT FROM unnest(p_ids, p_spends, p_input, p_output, p_costs) AS c(id, spends, input, output, cost)
+     WHERE (c.id IS NOT NULL AND (NOT c.spends OR c.input IS NOT NULL AND c.output IS NOT NULL
+       AND is_tokens(c.input, c.output) AND is_cost(c.cost))) IS NOT TRUE)
+  THEN RAISE EXCEPTION 'figures that are none' USING ERRCODE = '23514'; END IF;
   PERFORM FROM sessions WHERE id = ANY (p_sessions) ORDER BY id FOR SHARE;
   -- A statement of its own: what waited for a lock must be read anew.
   SELECT array_agg(s.id IS NOT NULL ORDER BY c.n),
@@ -163,9 +183,9 @@ BEGIN
       FROM unnest(ids, taken) AS t(id, amount) WHERE k.id = t.id AND t.amount > 0;
   END IF;
 
-  INSERT INTO reservations (id, at, replica, session_id, turn_id, agent, model, upstream_name, provider, dialect, streamed,
+  INSERT INTO reservations (id, at, replica, key_hash, session_id, turn_id, agent, model, upstream_name, provider, dialect, streamed,
       input_tokens, output_tokens, cost_usd, counters)
-    SELECT c.id, c.at, p_replica, c.session_id, c.turn_id, c.agent, c.model, c.upstream_name, c.provider, c.dialect,
+    SELECT c.id, c.at, p_replica, hash_key(p_key), c.session_id, c.turn_id, c.agent, c.model, c.upstream_name, c.provider, c.dialect,
         c.streamed, c.input, c.output, c.cost, ARRAY(SELECT jsonb_array_elements_text(held -> c.n::text))
       FROM unnest(p_ids, p_at, p_sessions, p_turns, p_agents, p_models, p_upstream_names, p_providers, p_dialects,
           p_streamed, p_input, p_output, p_costs) WITH ORDINALITY
@@ -187,13 +207,12 @@ LANGUAGE sql STABLE AS $$
       AS v(scope, value)
     JOIN budgets b ON b.scope = v.scope AND b.scope_value IN ('*', v.value) $$;
 
--- Settles calls: what they reserved is let go, what they are charged is used. `none`: they never reached a provider, or
--- it refused them. `counted`: these tokens and this cost. `reserved`: what was reserved of all that nobody counted.
--- A call that has no reservation any more was settled before, and is charged nothing again.
--- Answers the reserved figures of those that are charged with them.
+-- Settles calls, each named once: what they reserved is let go, what they are charged is used. `none`: they never reached
+-- a provider, or it refused them. `counted`: these tokens and this cost. `reserved`: what was reserved of all that has no
+-- figure. A call that has no reservation any more was settled before, and is charged nothing again.
+-- Not for the gates: it asks neither whose the calls are nor what the figures hold.
 CREATE FUNCTION settle_calls(p_ids text[], p_charges text[], p_input bigint[], p_output bigint[], p_costs numeric[])
-RETURNS TABLE (id text, input_tokens bigint, output_tokens bigint, cost_usd numeric)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
   ids    text[];
   freed  numeric[];
@@ -214,30 +233,85 @@ BEGIN
     UPDATE budget_counters k SET reserved = k.reserved - m.freed, used = k.used + m.spent
       FROM unnest(ids, freed, spent) AS m(id, freed, spent) WHERE k.id = m.id;
   END IF;
-  RETURN QUERY
-    SELECT r.id, r.input_tokens, r.output_tokens, r.cost_usd
-      FROM unnest(p_ids, p_charges) AS c(id, charge) JOIN reservations r ON r.id = c.id WHERE c.charge = 'reserved';
   DELETE FROM reservations r WHERE r.id = ANY (p_ids);
 END $$;
 
+-- Writes the rows of a replica's calls and settles those that it started. Of these, whose a call was and when stands in
+-- the reservation, and the reserved figures are in the row where none are told; a call of another replica is left alone.
+-- A batch whose answer was lost is sent again: what is there already stays.
+CREATE FUNCTION record_calls(
+  p_replica text, p_key text, p_ids text[], p_at timestamptz[], p_sessions text[], p_turns text[], p_agents text[],
+  p_models text[], p_upstream_names text[], p_providers text[], p_dialects text[], p_streamed boolean[], p_statuses integer[],
+  p_outcomes text[], p_charges text[], p_input bigint[], p_output bigint[], p_cached bigint[], p_cache_write bigint[],
+  p_reasoning bigint[], p_costs numeric[], p_duplicate boolean[], p_client_sessions text[], p_client_agents text[],
+  p_client_parents text[], p_first_byte_ms bigint[], p_duration_ms bigint[]
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  own    text[];
+  alien  text[];
+BEGIN
+  IF EXISTS (
+    SELECT FROM unnest(p_ids, p_charges, p_input, p_output, p_cached, p_cache_write, p_reasoning, p_costs, p_first_byte_ms,
+        p_duration_ms) AS c(id, charge, input, output, cached, cache_write, reasoning, cost, first_byte_ms, duration_ms)
+     WHERE (c.id IS NOT NULL AND c.charge IN ('none', 'counted', 'reserved')
+       AND (c.charge <> 'counted' OR c.input IS NOT NULL AND c.output IS NOT NULL)
+       AND is_tokens(c.input, c.output, c.cached, c.cache_write, c.reasoning, c.first_byte_ms, c.duration_ms)
+       AND is_cost(c.cost)) IS NOT TRUE)
+    OR (SELECT count(DISTINCT id) FROM unnest(p_ids) AS id) < cardinality(p_ids)
+  THEN RAISE EXCEPTION 'figures that are none' USING ERRCODE = '23514'; END IF;
+  PERFORM FROM reservations r WHERE r.id = ANY (p_ids) ORDER BY r.id FOR UPDATE;
+  SELECT coalesce(array_agg(r.id) FILTER (WHERE m.mine), '{}'), coalesce(array_agg(r.id) FILTER (WHERE NOT m.mine), '{}')
+    INTO own, alien
+    FROM reservations r, LATERAL (
+      SELECT coalesce(r.replica = p_replica AND r.key_hash = hash_key(p_key), false) AS mine) m
+   WHERE r.id = ANY (p_ids);
+  INSERT INTO model_usage (id, at, session_id, turn_id, agent, model, upstream_name, provider, dialect, streamed, status,
+      outcome, input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost_usd, duplicate,
+      presumed, client_session, client_agent, client_parent_agent, first_byte_ms, duration_ms, replica)
+    SELECT c.id, coalesce(r.at, c.at), coalesce(r.session_id, c.session_id), coalesce(r.turn_id, c.turn_id),
+        coalesce(r.agent, c.agent), coalesce(r.model, c.model), c.upstream_name, c.provider,
+        coalesce(r.dialect, c.dialect), coalesce(r.streamed, c.streamed), c.status, c.outcome,
+        coalesce(c.input, r.input_tokens * p.presumed), coalesce(c.output, r.output_tokens * p.presumed),
+        c.cached, c.cache_write, c.reasoning, coalesce(c.cost, r.cost_usd * p.presumed), c.duplicate,
+        p.presumed IS NOT NULL, c.client_session, c.client_agent, c.client_parent, c.first_byte_ms, c.duration_ms, p_replica
+      FROM unnest(p_ids, p_at, p_sessions, p_turns, p_agents, p_models, p_upstream_names, p_providers, p_dialects,
+          p_streamed, p_statuses, p_outcomes, p_charges, p_input, p_output, p_cached, p_cache_write, p_reasoning, p_costs,
+          p_duplicate, p_client_sessions, p_client_agents, p_client_parents, p_first_byte_ms, p_duration_ms)
+        AS c(id, at, session_id, turn_id, agent, model, upstream_name, provider, dialect, streamed, status, outcome, charge,
+          input, output, cached, cache_write, reasoning, cost, duplicate, client_session, client_agent, client_parent,
+          first_byte_ms, duration_ms)
+      LEFT JOIN reservations r ON r.id = c.id
+      -- One where the reserved figures stand in for those that nobody told, null where they do not.
+      CROSS JOIN LATERAL (SELECT CASE WHEN r.id IS NOT NULL AND c.charge = 'reserved' THEN 1 END AS presumed) p
+     WHERE c.id <> ALL (alien)
+    ON CONFLICT DO NOTHING;
+  PERFORM settle_calls(array_agg(c.id), array_agg(c.charge), array_agg(c.input), array_agg(c.output), array_agg(c.cost))
+    FROM unnest(p_ids, p_charges, p_input, p_output, p_costs) AS c(id, charge, input, output, cost)
+   WHERE c.id = ANY (own);
+END $$;
+
 -- A replica begins, or begins anew after it was declared dead.
-CREATE FUNCTION join_replicas(p_replica text, p_service text) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-  INSERT INTO replicas (id, service) VALUES (p_replica, p_service)
-    ON CONFLICT (id) DO UPDATE SET heard_at = clock_timestamp(), steady_since = clock_timestamp() $$;
+CREATE FUNCTION join_replicas(p_replica text, p_service text, p_key text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  INSERT INTO replicas (id, service, key_hash) VALUES (p_replica, p_service, hash_key(p_key))
+    ON CONFLICT (id) DO UPDATE SET heard_at = clock_timestamp(), steady_since = clock_timestamp()
+      WHERE replicas.key_hash = EXCLUDED.key_hash;
+  IF NOT FOUND THEN RAISE EXCEPTION 'this replica has another key' USING ERRCODE = '42501'; END IF;
+END $$;
 
 -- Its heartbeat, every 5 seconds. @returns whether it still counts as alive
-CREATE FUNCTION hear_replica(p_replica text) RETURNS boolean
+CREATE FUNCTION hear_replica(p_replica text, p_key text) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   WITH heard AS (
     UPDATE replicas SET heard_at = clock_timestamp(),
         steady_since = CASE WHEN clock_timestamp() - heard_at > interval '9 s' THEN clock_timestamp() ELSE steady_since END
-      WHERE id = p_replica RETURNING id)
+      WHERE id = p_replica AND key_hash = hash_key(p_key) RETURNING id)
   SELECT EXISTS (SELECT FROM heard) $$;
 
-CREATE FUNCTION leave_replicas(p_replica text) RETURNS void
+CREATE FUNCTION leave_replicas(p_replica text, p_key text) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-  DELETE FROM replicas WHERE id = p_replica $$;
+  DELETE FROM replicas WHERE id = p_replica AND key_hash = hash_key(p_key) $$;
 
 -- Declares dead who was not heard for 15 seconds, if the caller itself was heard all the while, and settles some calls
 -- of the dead and of those who left: charged as reserved, in the ledger as `gate_died`. @returns how many
@@ -253,7 +327,8 @@ BEGIN
          AND s.heard_at > clock_timestamp() - interval '9 s')
      ORDER BY d.id FOR UPDATE SKIP LOCKED);
   ids := ARRAY(
-    SELECT r.id FROM reservations r WHERE NOT EXISTS (SELECT FROM replicas l WHERE l.id = r.replica)
+    SELECT r.id FROM reservations r WHERE NOT EXISTS (
+       SELECT FROM replicas l WHERE l.id = r.replica AND l.key_hash = r.key_hash)
      ORDER BY r.id LIMIT 500 FOR UPDATE SKIP LOCKED);
   IF ids = '{}' THEN RETURN 0; END IF;
   INSERT INTO model_usage (id, at, session_id, turn_id, agent, model, upstream_name, provider, dialect, streamed, outcome,
@@ -286,9 +361,10 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   gone AS (DELETE FROM budget_counters WHERE id IN (SELECT id FROM old) RETURNING 1)
   SELECT count(*)::integer FROM gone $$;
 
-REVOKE EXECUTE ON FUNCTION start_calls, settle_calls, join_replicas, hear_replica, leave_replicas, bury_replicas,
-  sweep_counters FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION start_calls, settle_calls, join_replicas, hear_replica, leave_replicas, bury_replicas,
+REVOKE EXECUTE ON FUNCTION start_calls, settle_calls, record_calls, join_replicas, hear_replica, leave_replicas,
+  bury_replicas, sweep_counters FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION start_calls, record_calls, join_replicas, hear_replica, leave_replicas, bury_replicas,
   sweep_counters TO sallyport_gates;
+REVOKE INSERT ON model_usage FROM sallyport_gates;
 GRANT SELECT, INSERT, UPDATE, DELETE ON budgets TO sallyport_core;
 GRANT SELECT ON budget_counters, reservations, replicas TO sallyport_core;

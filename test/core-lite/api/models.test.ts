@@ -1,6 +1,7 @@
 /** Models and usage over HTTP: what an operator may write, and what the sums say. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../../core-lite/database/pool.ts';
+import { nameReplica } from '../../../core-lite/record/replica-name.ts';
 import { UsageLedger } from '../../../core-lite/record/usage-ledger.ts';
 import { Secret } from '../../../core-lite/secret.ts';
 import { type Send, sendAs } from '../../support/core-client.ts';
@@ -146,7 +147,7 @@ describe('models', () => {
 describe('usage', () => {
   it('is summed by each group; rows written twice count once', async () => {
     const gates = openDatabase(new Secret(world.databaseUrl), 'sallyport_gates');
-    const ledger = new UsageLedger(gates, 'rep_1', vi.fn());
+    const ledger = new UsageLedger(gates, nameReplica(), vi.fn());
     const entry = (id: string, agent: string, day: string, outcome: string, output: number | null) => ({
       id,
       at: new Date(`${day}T12:00:00Z`),
@@ -163,7 +164,7 @@ describe('usage', () => {
       tokens: { input: 10, output, cached: 4, cacheWrite: null, reasoning: null },
       costUsd: 0.000_001_25,
       duplicate: false,
-      charge: 'counted' as const,
+      charge: output === null ? ('reserved' as const) : ('counted' as const),
       clientSession: null,
       clientAgent: 'sub',
       clientParentAgent: null,

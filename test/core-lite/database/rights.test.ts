@@ -51,9 +51,9 @@ const MATRIX: Readonly<Record<string, readonly [core: string, gates: string, egr
   turns: ['SELECT INSERT UPDATE(ended_at,state)', 'SELECT', 'SELECT(id,session_id,state)'],
   leases: ['SELECT INSERT UPDATE(heard_at)', '', ''],
   models: ['SELECT INSERT UPDATE DELETE', 'SELECT', ''],
-  model_usage: ['SELECT', 'INSERT', ''],
-  budgets: ['SELECT INSERT UPDATE DELETE', '', ''],
   // The gates reach these through functions alone.
+  model_usage: ['SELECT', '', ''],
+  budgets: ['SELECT INSERT UPDATE DELETE', '', ''],
   budget_counters: ['SELECT', '', ''],
   reservations: ['SELECT', '', ''],
   replicas: ['SELECT', '', ''],

@@ -1,6 +1,7 @@
 /** Two replicas that start and settle calls of the same scopes in other orders, beside leases and a sweep: none waits in a circle. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type CallStart, CallStarts } from '../../../core-lite/record/call-starts.ts';
+import type { ReplicaName } from '../../../core-lite/record/replica-name.ts';
 import { tendBudgets } from '../../../core-lite/record/tend-budgets.ts';
 import { UsageLedger } from '../../../core-lite/record/usage-ledger.ts';
 import { putBudget, removeBudget } from '../../../core-lite/state/budget-store.ts';
@@ -35,9 +36,12 @@ it('two replicas × overlapping scopes: no deadlock, and the counters come out',
   }
   const runs: Running[] = [];
   for (let i = 0; i < 8; i += 1) runs.push(await stand.run(`agent${i % 3}`));
-  const rounds = async (id: string, backwards: boolean): Promise<CallStart[]> => {
-    const starts = new CallStarts(stand.gates, id);
-    const ledger = new UsageLedger(stand.gates, id, vi.fn());
+  const rounds = async (
+    { name }: { readonly name: ReplicaName },
+    backwards: boolean,
+  ): Promise<CallStart[]> => {
+    const starts = new CallStarts(stand.gates, name);
+    const ledger = new UsageLedger(stand.gates, name, vi.fn());
     const done: CallStart[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const order = runs.map((_, place) => runs[(place * 3 + round) % runs.length] as Running);
@@ -51,7 +55,7 @@ it('two replicas × overlapping scopes: no deadlock, and the counters come out',
     expect(await ledger.close()).toBe(0);
     return done;
   };
-  await stand.replica('rep_two');
+  const two = await stand.replica('rep_two');
   let going = true;
   const around = async (): Promise<void> => {
     for (let i = 0; going; i += 1) {
@@ -72,7 +76,7 @@ it('two replicas × overlapping scopes: no deadlock, and the counters come out',
     }
   };
   const beside = around();
-  const done = await Promise.all([rounds('rep_one', false), rounds('rep_two', true)]);
+  const done = await Promise.all([rounds(stand, false), rounds(two, true)]);
   going = false;
   await beside;
   const [ledger] = await owner.query<{ rows: number; tokens: number }>(

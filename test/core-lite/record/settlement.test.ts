@@ -1,6 +1,7 @@
 /** What calls are charged when they have ended, whoever settles them: their gate, once or twice, or another one. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Replica } from '../../../core-lite/record/replica.ts';
+import { proveReplica, type ReplicaName } from '../../../core-lite/record/replica-name.ts';
 import { tendBudgets } from '../../../core-lite/record/tend-budgets.ts';
 import { type UsageEntry, UsageLedger } from '../../../core-lite/record/usage-ledger.ts';
 import { putBudget } from '../../../core-lite/state/budget-store.ts';
@@ -22,8 +23,10 @@ beforeEach(async () => {
   });
 });
 
-async function record(...entries: UsageEntry[]): Promise<number> {
-  const ledger = new UsageLedger(stand.gates, 'rep_one', vi.fn());
+const record = (...entries: UsageEntry[]): Promise<number> => recordAs(stand.name, ...entries);
+
+async function recordAs(name: ReplicaName, ...entries: UsageEntry[]): Promise<number> {
+  const ledger = new UsageLedger(stand.gates, name, vi.fn());
   for (const entry of entries) ledger.add(entry);
   return ledger.close();
 }
@@ -83,13 +86,26 @@ describe('a call that has ended', () => {
     expect(await stand.starts.start(next)).toMatchObject({ reason: 'budget' });
   });
 
-  it('keeps its reservation while its row cannot be written', async () => {
-    const call = callOf(await stand.run());
-    await startAll(stand.starts, [call]);
-    const broken = { ...entryOf(call, 'counted', { input: 7, output: 3, costUsd: 0.002 }), outcome: 'a\0b' };
-    expect(await record(broken)).toBe(1);
-    expect(await stand.reservations()).toBe(1);
-    expect((await allSums()).tokens).toEqual({ used: 0, reserved: 100 });
+  it.each<[name: string, broken: (entry: UsageEntry) => UsageEntry]>([
+    ['a text', (entry) => ({ ...entry, model: 'a\0b' })],
+    ['a count', (entry) => ({ ...entry, tokens: { ...entry.tokens, input: 9e15 } })],
+    ['a count below nothing', (entry) => ({ ...entry, tokens: { ...entry.tokens, cached: -1 } })],
+    ['a cost', (entry) => ({ ...entry, costUsd: 1e299 })],
+    ['a cost that is no number', (entry) => ({ ...entry, costUsd: Number.NaN })],
+    ['a status', (entry) => ({ ...entry, status: 1e12 })],
+  ])('is charged what it reserved where the database refuses %s of its row', async (_, broken) => {
+    const [call, other] = [callOf(await stand.run()), callOf(await stand.run())];
+    await startAll(stand.starts, [call, other]);
+    const counted = { input: 7, output: 3, costUsd: 0.002 };
+    expect(await record(broken(entryOf(call, 'counted', counted)), entryOf(other, 'counted', counted))).toBe(
+      0,
+    );
+    expect(await stand.reservations()).toBe(0);
+    expect((await allSums()).tokens).toEqual({ used: 110, reserved: 0 });
+    expect(await rows()).toMatchObject([
+      { id: call.id, input: 10, output: 90, cost: 0.01, presumed: true },
+      { id: other.id, input: 7, presumed: false },
+    ]);
   });
 
   it('that never started has its row and charges nothing', async () => {
@@ -153,7 +169,7 @@ describe('a gate that died', () => {
     await silence('rep_slow', 12);
     // The database itself was away: everybody is late.
     await silence('rep_one', 10);
-    await stand.gates.query(`SELECT hear_replica('rep_one')`);
+    await stand.gates.query('SELECT hear_replica($1, $2)', proveReplica(stand.name));
     await tendBudgets(stand.gates, 'rep_one');
     expect(await rows()).toEqual([]);
     await steady();
@@ -164,16 +180,16 @@ describe('a gate that died', () => {
   it('that was only paused is told so, begins anew, and is not charged twice', async () => {
     const onDeath = vi.fn();
     const fail = vi.fn();
+    const starts = await stand.replica('rep_paused');
     const paused = new Replica({
       db: stand.gates,
-      id: 'rep_paused',
+      name: starts.name,
       service: 'gates',
       onDeath,
       tend: async () => {},
       onFailure: fail,
     });
     await paused.start();
-    const starts = await stand.replica('rep_paused');
     const run = await stand.run();
     const call = callOf(run);
     await startAll(starts, [call]);
@@ -184,7 +200,7 @@ describe('a gate that died', () => {
     await paused.beat();
     expect(onDeath).toHaveBeenCalledOnce();
     expect(await starts.start(callOf(run))).toBeNull();
-    await record(entryOf(call, 'counted', { input: 7, output: 3, costUsd: 0.002 }));
+    await recordAs(starts.name, entryOf(call, 'counted', { input: 7, output: 3, costUsd: 0.002 }));
     expect(await rows()).toMatchObject([{ id: call.id, outcome: 'gate_died', cost: 0.01 }]);
     expect((await allSums()).money).toEqual({ used: 0.01, reserved: 0.01 });
     await paused.beat();
@@ -196,7 +212,7 @@ describe('a gate that died', () => {
   it('that left with rows it could not write has them settled at once', async () => {
     const leaving = await stand.replica('rep_leaving');
     await startAll(leaving, [callOf(await stand.run())]);
-    await stand.gates.query(`SELECT leave_replicas('rep_leaving')`);
+    await stand.gates.query('SELECT leave_replicas($1, $2)', proveReplica(leaving.name));
     await tendBudgets(stand.gates, 'rep_one');
     expect(await rows()).toMatchObject([{ outcome: 'gate_died', presumed: true }]);
   });
