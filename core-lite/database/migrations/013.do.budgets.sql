@@ -285,6 +285,7 @@ BEGIN
       CROSS JOIN LATERAL (SELECT CASE WHEN r.id IS NOT NULL AND c.charge = 'reserved' THEN 1 END AS presumed) p
      WHERE c.id <> ALL (alien)
     ON CONFLICT DO NOTHING;
+  IF own = '{}' THEN RETURN; END IF;
   PERFORM settle_calls(array_agg(c.id), array_agg(c.charge), array_agg(c.input), array_agg(c.output), array_agg(c.cost))
     FROM unnest(p_ids, p_charges, p_input, p_output, p_costs) AS c(id, charge, input, output, cost)
    WHERE c.id = ANY (own);
