@@ -1,7 +1,7 @@
 /** Which paths the gates serve. Two base URLs fit both families of clients, so each model route is there with and without `/v1`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
-import { headerValue } from './act/headers.ts';
+import { contentCoding, headerValue } from './act/headers.ts';
 import { BODY_PATHS, type Operation, parseModelPath } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { handleHttpCall } from './handle-http-call.ts';
@@ -93,7 +93,7 @@ async function hand(
     tokenText,
     headers,
     query: providerQuery(queryOf(request), tokenText),
-    encoding: headerValue(headers, 'content-encoding'),
+    encoding: contentCoding(headers),
     body: bodyOf(request),
     hold: request.hold,
     maxBytes: MODEL_BODY_BYTES,

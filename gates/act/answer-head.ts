@@ -1,6 +1,6 @@
 /** What a provider's head says, from its raw lines, and what of it the caller gets. */
 import type { Dispatcher } from 'undici';
-import { headerValue, responseHeaders } from './headers.ts';
+import { contentCoding, headerValue, responseHeaders } from './headers.ts';
 
 /** What counts of it here. */
 export interface AnswerHead {
@@ -37,7 +37,7 @@ export function readHead(
     statusText,
     headers: responseHeaders(raw, length && !hasLength ? ['content-length'] : []),
     events,
-    encoding: headerValue(raw, 'content-encoding'),
+    encoding: contentCoding(raw),
     contentType,
     hasLength,
     framed: length || headerValue(raw, 'transfer-encoding') !== '',

@@ -4,7 +4,7 @@
  * What cannot be decoded within measure passes as plain bytes do.
  */
 import type { Transform } from 'node:stream';
-import { type Coding, openDecoder } from './decoder.ts';
+import { type Coding, openDecoder, Places } from '../codings.ts';
 import { SecretSearch } from './mask.ts';
 import { type Onward, type Passage, PlainPassage } from './passage.ts';
 import { Pause } from './pause.ts';
@@ -91,7 +91,7 @@ export class CodedPassage implements Passage {
   }
 
   #open(bytes: Buffer): Transform | null {
-    const decoder = openDecoder(this.#coding, bytes);
+    const decoder = openDecoder(this.#coding, bytes, PLACES);
     decoder?.on('data', (text: Buffer) => {
       try {
         if (this.#state === 'decoding') this.#search.scan(text);
@@ -147,6 +147,7 @@ function join(chunks: readonly Buffer[]): Buffer {
 }
 
 const NOTHING = Buffer.alloc(0);
+const PLACES = new Places();
 /** More than the tail of a text takes in any coding. */
 const MAX_HELD_BYTES = 256 * 1024;
 /** Larger than any answer; what decodes to more is made to cost. */

@@ -43,6 +43,15 @@ export function headerValue(raw: RawHeaders, name: string): string {
   return '';
 }
 
+/** The content coding of all lines together, lower case; empty for none. Several are in their order, with `, ` between them. */
+export function contentCoding(raw: RawHeaders): string {
+  const lines = filterLines(raw, (name) => name.toLowerCase() === 'content-encoding').filter(
+    (_, i) => i % 2 === 1,
+  );
+  const codings = lines.flatMap((line) => line.split(',')).map((coding) => coding.trim().toLowerCase());
+  return codings.filter((coding) => coding !== '' && coding !== 'identity').join(', ');
+}
+
 function filterLines(raw: RawHeaders, keep: (name: string, value: string) => boolean): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {

@@ -11,7 +11,7 @@ import { VERSION } from '../../core-lite/version.ts';
 import type { HttpOutcome } from '../http-outcomes.ts';
 import { isTooDeep } from '../json-depth.ts';
 import { putOn } from './credential.ts';
-import { headerValue } from './headers.ts';
+import { contentCoding, headerValue } from './headers.ts';
 import { maskSecrets } from './mask.ts';
 import type { Upstreams } from './upstream.ts';
 
@@ -142,7 +142,7 @@ class Collector implements Dispatcher.DispatchHandler {
     const raw = (Array.isArray(controller.rawHeaders) ? controller.rawHeaders : []).map(String);
     this.#status = status;
     this.#contentType = headerValue(raw, 'content-type');
-    const encoding = headerValue(raw, 'content-encoding');
+    const encoding = contentCoding(raw);
     if (status >= 300 && status < 400)
       this.#fail('http.refused', 'it answered with a redirect, which is not followed');
     // None was asked for, and a small body may hold an endless one.

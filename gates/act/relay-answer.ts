@@ -6,12 +6,12 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Dialect } from '../../core-lite/state/dialect.ts';
+import { codingOf } from '../codings.ts';
 import { Meter } from '../meter.ts';
 import type { RefusalReason, StopReason } from '../reasons.ts';
 import { type AnswerHead, isCoded, readHead } from './answer-head.ts';
 import { CallerAnswer } from './caller-answer.ts';
 import { CodedPassage } from './coded-passage.ts';
-import { codingOf } from './decoder.ts';
 import { type Onward, type Passage, PlainPassage } from './passage.ts';
 import { readFailure } from './provider-failure.ts';
 

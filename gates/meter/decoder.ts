@@ -2,21 +2,14 @@
  * Decodes a copy of a compressed answer as it passes, off the event loop. It never holds up the answer: what it cannot
  * keep up with, cannot read, or what grows past its limit is not read any further, and what was read until then counts.
  */
-import {
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  createZstdDecompress,
-} from 'node:zlib';
-
-type Coding = ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress>;
+import type { Transform } from 'node:stream';
+import { codingOf, openDecoder, Places } from '../codings.ts';
 
 export class Decoder {
   readonly #encoding: string;
   readonly #onBytes: (bytes: Buffer) => void;
   readonly #ended = Promise.withResolvers<void>();
-  #coding: Coding | null = null;
+  #coding: Transform | null = null;
   #decodedBytes = 0;
   #over = false;
 
@@ -43,8 +36,9 @@ export class Decoder {
     return this.#ended.promise;
   }
 
-  #open(first: Buffer): Coding | null {
-    const coding = CODINGS.get(this.#encoding)?.(first) ?? null;
+  #open(first: Buffer): Transform | null {
+    const name = codingOf(this.#encoding);
+    const coding = name && openDecoder(name, first, PLACES);
     coding?.on('data', (bytes: Buffer) => this.#take(bytes));
     // An answer that was cut off, too: all that can be decoded came before.
     coding?.once('error', () => this.#stop());
@@ -75,20 +69,7 @@ export class Decoder {
   }
 }
 
-/** RFC 9110 8.4.1.2 says `deflate` is in zlib's format; some servers send it bare. */
-function isZlib(first: Buffer): boolean {
-  const [method = 0, flags] = first;
-  return (method & 0x0f) === 8 && (flags === undefined || (method * 256 + flags) % 31 === 0);
-}
-
-const OPTIONS = { chunkSize: 64 * 1024 };
-const CODINGS = new Map<string, (first: Buffer) => Coding>([
-  ['gzip', () => createGunzip(OPTIONS)],
-  ['x-gzip', () => createGunzip(OPTIONS)],
-  ['deflate', (first: Buffer) => (isZlib(first) ? createInflate(OPTIONS) : createInflateRaw(OPTIONS))],
-  ['br', () => createBrotliDecompress(OPTIONS)],
-  ['zstd', () => createZstdDecompress(OPTIONS)],
-]);
+const PLACES = new Places();
 /** What came and is not decoded yet. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** More than any model answers: what is larger is a bomb. */

@@ -1,6 +1,7 @@
 /** A request's body as it can be read: decoded from a copy where it is compressed, within the limit of its route. */
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import { ZSTD_PARAMS } from '../codings.ts';
 import type { RefusalReason } from '../reasons.ts';
 
 /** The plain bytes, or why they cannot be had. @param encoding `Content-Encoding`, lower case, empty for none */
@@ -23,9 +24,10 @@ export async function readBody(
 
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 
-const DECODERS: ReadonlyMap<string, Decoder> = new Map([
+const decodeZstd = promisify(zstdDecompress) as (bytes: Buffer, options: object) => Promise<Buffer>;
+const DECODERS = new Map<string, Decoder>([
   ['gzip', promisify(gunzip) as Decoder],
   ['deflate', promisify(inflate) as Decoder],
   ['br', promisify(brotliDecompress) as Decoder],
-  ['zstd', promisify(zstdDecompress) as Decoder],
+  ['zstd', (bytes, options) => decodeZstd(bytes, { ...options, params: ZSTD_PARAMS })],
 ]);
