@@ -179,7 +179,11 @@ interface Known {
 async function loadKnown({ facts, credentials }: Gate, name: string): Promise<Known> {
   const { fixtureModel } = await facts.settings();
   const asked = await loadAsked(facts, credentials, name);
-  return { asked, fixture: fixtureModel === null ? null : await facts.model(fixtureModel) };
+  if (fixtureModel === null) return { asked, fixture: null };
+  const fixture = await facts.model(fixtureModel);
+  // One that a newer program has set, or a hand: whoever set it wants no provider called.
+  if (fixture?.baseUrl !== null) throw new Error('the fixture model is none that this gate has');
+  return { asked, fixture };
 }
 
 function nameCall(

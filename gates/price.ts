@@ -72,8 +72,10 @@ function calculate(provider: Provider, { model, at }: Priced, usage: Record<stri
 }
 
 function roundCost(cost: number): number | null {
-  return Number.isFinite(cost) && cost >= 0 ? Math.round(cost * 1e10) / 1e10 : null;
+  return cost >= 0 && cost <= MAX_COST ? Math.round(cost * 1e10) / 1e10 : null;
 }
 
 const KNOWN = new Map<string, Provider | null>();
 const MAX_KNOWN = 1_000;
+/** US dollars: no call costs as much, and what is more does not fit the ledger's column. */
+const MAX_COST = 1e9;

@@ -102,5 +102,10 @@ function sum(one: number | null, other: number | null): number | null {
 }
 
 function count(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_COUNT
+    ? (value as number)
+    : null;
 }
+
+/** No call reads or writes as much: what tells more is not believed, and must not leave the ledger's columns. */
+const MAX_COUNT = 10_000_000_000;

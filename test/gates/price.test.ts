@@ -136,7 +136,8 @@ describe('a call costs', () => {
   });
 
   it('never less than nothing, and a number, whatever was counted', () => {
-    const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+    // More in one count is not believed.
+    const count = integer({ min: 0, max: 30_000_000_000 });
     const tokens = record({
       input: count,
       output: count,
@@ -164,4 +165,18 @@ describe('a call costs', () => {
     );
     expect(estimateCost({ ...of, model: 'gpt-none' }, { input: 100, output: 50 })).toBeNull();
   });
+});
+
+it.each([Number.POSITIVE_INFINITY, Number.NaN, 1e299, 1e12, -1])(
+  'a told cost of %d is not believed',
+  (toldUsd) => {
+    expect(price('openrouter', 'nobody/unknown-model', { input: 10, output: 10, toldUsd })).toBeNull();
+  },
+);
+
+it('no count that is believed costs more than the ledger can hold', () => {
+  const most = 10_000_000_000;
+  const tokens = { input: 3 * most, cached: most, cacheWrite: most, output: most, webSearches: most };
+  const usd = price('anthropic', 'claude-opus-4-1', tokens);
+  expect(usd === null || usd < 1e10).toBe(true);
 });

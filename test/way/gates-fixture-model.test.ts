@@ -66,3 +66,23 @@ it('answers the calls of every declared model, and no other', async () => {
   await set(null);
   await follows('real', 'provider');
 });
+
+it('one that this gate does not have ends every call: none reaches its provider', async () => {
+  run = await gates.run();
+  const { owner } = gates;
+  await owner.query(`UPDATE tenant SET fixture_model = 'fixture/of-tomorrow'`);
+  const until = Date.now() + 1_000;
+  const refused = async () =>
+    (
+      await gates.ask('/v1/chat/completions', {
+        headers: { authorization: `Bearer ${run.token}`, 'content-type': 'application/json' },
+        body: '{"model":"real","messages":[]}',
+      })
+    ).headers['sallyport-reason'];
+  while ((await refused()) !== 'facts_unavailable') if (Date.now() > until) throw new Error('it is answered');
+  const reached = provider.asked.length;
+  expect([await refused(), await refused()]).toEqual(['facts_unavailable', 'facts_unavailable']);
+  expect(provider.asked.length).toBe(reached);
+  await set(null);
+  await follows('real', 'provider');
+});

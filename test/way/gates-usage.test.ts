@@ -121,6 +121,24 @@ describe('the ledger has the tokens and the cost', () => {
   });
 });
 
+describe('what a provider tells that cannot be', () => {
+  const MOST = Number.MAX_SAFE_INTEGER;
+  it.each([
+    [
+      'of its tokens',
+      `{"usage":{"prompt_tokens":${MOST},"completion_tokens":${MOST},"total_tokens":${MOST}}}`,
+    ],
+    ['of the parts', `{"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":${MOST}}}}`],
+    ['in a number without end', '{"usage":{"prompt_tokens":1e999,"completion_tokens":-1e999,"cost":1e299}}'],
+  ])('%s: the call has its row all the same, charged what it had reserved', async (_, body) => {
+    provider.behave = answerWith(body);
+    const { row, more } = await call('openai');
+    expect([row.outcome, row.output_tokens]).toEqual(['completed', '10']);
+    expect(Number(more?.cost)).toBeGreaterThan(0);
+    expect(await gates.owner.query('SELECT id FROM reservations')).toEqual([]);
+  });
+});
+
 describe('the ledger has no cost', () => {
   it('where there is no list price', async () => {
     provider.behave = answerWith(`{${USAGE}}`);
