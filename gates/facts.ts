@@ -53,8 +53,9 @@ export class Facts {
   }
 
   /** `null` where there is no such model. */
-  model(name: string): Promise<ModelFacts | null> {
-    return this.#models.read(name);
+  async model(name: string): Promise<ModelFacts | null> {
+    // The database knows no such text.
+    return name.includes('\0') ? null : this.#models.read(name);
   }
 
   /** Every model there is. */

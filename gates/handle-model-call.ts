@@ -197,9 +197,9 @@ function nameCall(
   return { model: name, upstreamName, provider, dialect, streamed: read.streamed, counts, ...hints };
 }
 
-/** A name that nobody declared is the caller's text: it is kept short. */
+/** A name that nobody declared is the caller's text: it is kept short, and such as the database takes. */
 function shorten(name: string): string {
-  return name.slice(0, MAX_NAME_CHARS);
+  return name.slice(0, MAX_NAME_CHARS).replaceAll('\0', '\ufffd');
 }
 
 /** What a refusal alone does not tell: of which model it is, and what it would take. */

@@ -14,7 +14,7 @@ import {
 import type { ListenAddress } from '../core-lite/setting-kinds.ts';
 import type { Family } from '../core-lite/state/dialect.ts';
 import { headerValue } from './act/headers.ts';
-import { formatRefusal, type Surface } from './answer.ts';
+import { formatRefusal, type RefusalDetail, type Surface } from './answer.ts';
 import { readToken } from './authenticate.ts';
 import type { BodyHold } from './body-room.ts';
 import type { RunToken } from './calls.ts';
@@ -129,10 +129,12 @@ export function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
   reason: RefusalReason,
+  detail?: RefusalDetail,
 ): FastifyReply {
   gate.record.refusal(reason, request.ip);
   const { status, headers, body } = formatRefusal(surfaceOf(request), reason, {
     userAgent: request.headers['user-agent'],
+    detail,
   });
   // What is still to come of a body that nobody reads must not be taken for the next request.
   if (!request.raw.complete) reply.header('connection', 'close');

@@ -8,6 +8,7 @@ import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
 import { handleModels } from './handle-models.ts';
 import { authenticate, familyOf, queryOf, refuse } from './listen.ts';
+import { judgeModelHead } from './read/model-request.ts';
 import { providerQuery } from './read/query.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
 
@@ -36,6 +37,9 @@ function addBodyRoute(app: FastifyInstance, gate: Gate, path: string, operation:
 /** What each route of a model has: its limit, and room for the body before it is read. */
 function modelRoute(gate: Gate) {
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const google = request.routeOptions.config.surface === 'gemini';
+    const wrong = judgeModelHead(request.raw.rawHeaders, queryOf(request), google);
+    if (wrong) return refuse(gate, request, reply, 'request_malformed', { text: wrong });
     const hold = gate.room.open(request.caller.token.claims.sub);
     const refusal = hold.set(announcedBytes(request));
     if (refusal) return refuse(gate, request, reply, refusal);

@@ -71,7 +71,7 @@ function nominatedNames(raw: RawHeaders): ReadonlySet<string> {
 }
 
 /** Some servers take `X_Api_Key` or `X.Api.Key` for `X-Api-Key`: to a CGI variable (RFC 3875 4.1.18) all marks are one. */
-function foldName(name: string): string {
+export function foldName(name: string): string {
   const known = foldedNames.get(name);
   if (known !== undefined) return known;
   const made = name.toLowerCase().replace(/[^a-z0-9]/g, '-');
@@ -98,7 +98,21 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 /** The upstream request has its own. */
-const REQUEST_ONLY_OURS: ReadonlySet<string> = new Set(['host', 'content-length', 'expect']);
+const REQUEST_ONLY_OURS: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'expect',
+  // Some servers and frameworks take the method or the path from these: what was allowed was another call.
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-uri',
+  'x-original-url',
+  'x-rewrite-uri',
+  'x-rewrite-url',
+  'x-forwarded-path',
+  'x-forwarded-uri',
+]);
 const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'api-key',

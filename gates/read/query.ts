@@ -5,9 +5,12 @@
 
 /** The values of `?key=`, where clients of Gemini put theirs. @param query begins with its `?`; empty for none */
 export function queryKeys(query: string): string[] {
-  return fields(query)
-    .filter((field) => nameOf(field) === KEY)
-    .map((field) => decode(/=(.*)$/s.exec(field)?.[1] ?? ''));
+  return queryFields(query).flatMap(([name, value]) => (name === KEY ? [value] : []));
+}
+
+/** Name and value of each field, decoded. */
+export function queryFields(query: string): (readonly [name: string, value: string])[] {
+  return fields(query).map((field) => [nameOf(field), decode(/=(.*)$/s.exec(field)?.[1] ?? '')]);
 }
 
 /** @param token the caller's: a field that holds it anywhere is left out with its `&` */

@@ -9,7 +9,8 @@ import type { RefusalReason } from '../reasons.ts';
 /** @param names the hosts that we answer to, lower case, IPv6 in brackets */
 export function judgeRequest(request: IncomingMessage, names: ReadonlySet<string>): RefusalReason | null {
   const { rawHeaders, url = '' } = request;
-  if (rawHeaders.length > MAX_HEADERS * 2 || !url.startsWith('/')) return 'request_malformed';
+  if (rawHeaders.length > MAX_HEADERS * 2 || !url.startsWith('/') || url.includes('#'))
+    return 'request_malformed';
   const hosts: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (rawHeaders[i]?.toLowerCase() === 'host') hosts.push(rawHeaders[i + 1] ?? '');

@@ -341,6 +341,9 @@ const ELSEWHERE: readonly RefusalReason[] = [
   'budget_exceeded',
   'price_unknown',
   'rate_limited',
+  // test/way/gates-room.test.ts and test/gates/body-room.test.ts
+  'run_busy',
+  'gate_busy',
   'credential_missing',
   'facts_unavailable',
   'internal',

@@ -93,9 +93,9 @@ const WAYS: readonly Way[] = [
     path: '/v1beta/models/m:generateContent',
     streamPath: '/v1beta/models/m:streamGenerateContent',
     named: false,
-    stream: '"generationConfig":{"maxOutputTokens":1e2}',
+    stream: '"generationConfig":{"maxOutputTokens" : 100}',
     last: 'data: {"candidates":[{"finishReason":"STOP"}]}',
-    queries: ['', '?alt=sse', '?$alt=json%3Benum-encoding%3Dint&x', '?alt=sse&alt=media'],
+    queries: ['', '?alt=sse', '?$alt=json%3Benum-encoding%3Dint&x', '?alt=sse&x=%6dedia'],
   },
 ];
 const MODELS = ['"model":"m"', '"model" :\t"m"', '"\\u006dodel":"m"', '"model":"\\u006d"'];

@@ -1,0 +1,98 @@
+/** Heads and names of model calls that reach no provider: what is refused, in the shape of its dialect, and why. */
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DIALECTS } from '../../core-lite/state/dialect.ts';
+import { putModel, startTestGates, type TestGates, type TestRun } from '../support/gates.ts';
+import { type Provider, startProvider } from '../support/provider.ts';
+
+let provider: Provider;
+let gates: TestGates;
+let run: TestRun;
+
+beforeAll(async () => {
+  provider = await startProvider('heads.test', { plain: true });
+  gates = await startTestGates([provider]);
+  await putModel(gates, 'm', provider, { dialects: DIALECTS });
+  run = await gates.run();
+  provider.behave = (_asked, response) => void response.end('{"ok":1}');
+}, 60_000);
+afterAll(async () => {
+  expect(provider.asked).toEqual([]);
+  await gates?.close();
+  await provider?.close();
+});
+
+const ask = (path: string, body: string, headers: Readonly<Record<string, string>> = {}) =>
+  gates.ask(path, { headers: { authorization: `Bearer ${run.token}`, ...headers }, body });
+
+/** A request as its bytes are. */
+function send(target: string, lines: readonly string[] = []): Promise<string> {
+  const { host, port } = gates.gates.address;
+  const body = '{"model":"m"}';
+  const head = [`POST ${target} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${run.token}`, ...lines];
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host).on('error', reject);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece;
+    });
+    socket.on('close', () => resolve(text));
+    const end = ['Connection: close', `Content-Length: ${body.length}`];
+    socket.write(`${[...head, ...end].join('\r\n')}\r\n\r\n${body}`);
+  });
+}
+
+describe('a model call', () => {
+  it('is refused with what would lose its usage', async () => {
+    const path = '/v1beta/models/m:generateContent';
+    for (const [query, headers] of [
+      ['?fields=candidates', {}],
+      ['?$fields=candidates', {}],
+      ['?alt=proto', {}],
+      ['?callback=f', {}],
+      ['', { 'X-Goog-FieldMask': 'candidates' }],
+    ] as const) {
+      const reply = await ask(path + query, '{}', headers);
+      expect([query, reply.status, reply.headers['sallyport-reason']]).toEqual([
+        query,
+        400,
+        'request_malformed',
+      ]);
+      expect(JSON.parse(reply.text).error).toMatchObject({
+        status: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('is not served'),
+      });
+    }
+    const later = await ask('/v1/responses', '{"model":"m","background":true}');
+    expect([later.status, JSON.parse(later.text).error.code]).toEqual([400, 'body_malformed']);
+    expect(later.text).toContain('background is not served: its usage would come later');
+  });
+
+  it('is refused with a body that is coded in two ways, and with a fragment', async () => {
+    const twice = await send('/v1/messages', ['Content-Encoding: identity', 'Content-Encoding: br']);
+    const folded = await send('/v1/messages', ['Content_Encoding: gzip']);
+    const fragment = await send('/v1/messages#/v1/files');
+    const behind = await send('/v1/messages?a=1#x');
+    for (const reply of [twice, folded, fragment, behind]) {
+      expect(reply).toMatch(/^HTTP\/1.1 400 /);
+      expect(reply.toLowerCase()).toContain('sallyport-reason: request_malformed');
+    }
+  });
+
+  it('of a name with a zero byte is one of a model that nobody has', async () => {
+    const replies = [
+      await ask('/v1/chat/completions', '{"model":"m\\u0000"}'),
+      await ask('/v1beta/models/m%00:generateContent', '{}'),
+      await gates.ask('/v1/models/m%00', {
+        method: 'GET',
+        headers: { authorization: `Bearer ${run.token}` },
+      }),
+    ];
+    for (const { status, headers } of replies)
+      expect([status, headers['sallyport-reason']]).toEqual([404, 'model_unknown']);
+    const rows = await gates.usage(run, 2);
+    expect(rows.map(({ outcome, model }) => [outcome, model])).toEqual(
+      Array(2).fill(['model_unknown', 'm\ufffd']),
+    );
+  });
+});
