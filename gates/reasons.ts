@@ -127,7 +127,7 @@ export const REFUSALS = {
   budget_exceeded: final(
     429,
     'a budget is used up',
-    'stop, or have an operator raise it: sallyport budget put; a smaller output limit reserves less',
+    'stop, or have an operator raise it: sallyport budget put',
   ),
   run_busy: passing(
     429,

@@ -65,7 +65,7 @@ function explain(refused: StartRefusal, now: Date): Unstarted {
       return {
         refusal: period === 'minute' ? 'rate_limited' : 'budget_exceeded',
         detail: {
-          text: `${nameBudget(refused)}: ${describeUse(refused)}; ${describeReset(reset)}`,
+          text: `${nameBudget(refused)}: ${describeUse(refused)}; ${describeReset(reset)}${adviseOn(refused)}`,
           ...(resetsInMs === null ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(resetsInMs / 1000)) }),
         },
       };
@@ -76,7 +76,7 @@ function explain(refused: StartRefusal, now: Date): Unstarted {
 }
 
 function nameBudget({ budget, scope, measure, period, limit }: BudgetState): string {
-  const per = period === 'lifetime' ? `over the lifetime of the ${scope}` : `a ${period}`;
+  const per = period === 'lifetime' ? 'over its lifetime' : `a ${period}`;
   return `budget ${budget} of the ${scope}, ${formatAmount(measure, limit)} ${per}`;
 }
 
@@ -89,14 +89,19 @@ function describeReset(reset: Date | null): string {
   return reset ? `it resets at ${reset.toISOString().slice(0, 19)}Z` : 'it does not reset';
 }
 
+/** A request is one, whatever is written. */
+function adviseOn({ measure }: BudgetState): string {
+  return measure === 'requests' ? '' : '; a smaller output limit reserves less';
+}
+
 function formatAmount(measure: BudgetState['measure'], value: number): string {
   switch (measure) {
     case 'cost_usd':
       return `$${Number(value.toFixed(6))}`;
     case 'tokens':
-      return `${value} tokens`;
+      return `${value} ${value === 1 ? 'token' : 'tokens'}`;
     case 'requests':
-      return `${value} requests`;
+      return `${value} ${value === 1 ? 'request' : 'requests'}`;
     default:
       return measure satisfies never;
   }

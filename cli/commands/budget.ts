@@ -140,9 +140,9 @@ function budgetRow(budget: BudgetAnswer): string[] {
 }
 
 function formatAmount(budget: BudgetAnswer, amount: number): string {
-  return budget.measure === 'cost_usd'
-    ? formatNumber(budget, amount)
-    : `${formatNumber(budget, amount)} ${budget.measure}`;
+  const number = formatNumber(budget, amount);
+  if (budget.measure === 'cost_usd') return number;
+  return `${number} ${amount === 1 ? budget.measure.slice(0, -1) : budget.measure}`;
 }
 
 /** Dollars to the hundredth of a cent. */

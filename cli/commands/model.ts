@@ -101,7 +101,8 @@ function takesUrl(name: string): boolean {
 
 function readTokens(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw wrong(modelPut, '--max-tokens is a whole number from 1');
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw wrong(modelPut, '--max-tokens is a whole number from 1 to 999999999');
   return Number(text);
 }
 
@@ -129,7 +130,10 @@ export const modelRemove = defineCommand({
   examples: ['npx sallyport model rm gpt-5'],
   run: async ({ args: [name] }, io) => {
     const api = await openApi(io);
+    const models = await api.call<readonly ModelAnswer[]>('GET', '/v1/models');
     await api.call('DELETE', path`/v1/models/${name}`);
+    const bereft = models.filter(({ fallbacks }) => fallbacks.includes(name)).map((model) => model.name);
+    if (bereft.length > 0) io.err(`warning: ${bereft.join(', ')} falls back on ${name} no more`);
     io.out(`model ${name} is deleted`);
     return EXIT.done;
   },

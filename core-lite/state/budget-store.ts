@@ -26,10 +26,11 @@ export interface BudgetSummary extends Budget {
   readonly resetsAt: Date | null;
 }
 
-/** Makes or replaces a budget; it holds from the commit on. Rejects with Fault `input_invalid`. */
+/** Makes or replaces a budget; it holds from the commit on. Rejects with Fault `input_invalid`, or `not_found` (its session). */
 export async function putBudget(tx: Queryable, name: string, input: BudgetInput): Promise<BudgetSummary> {
   checkBudget(input);
   const { scope, value, measure, limit, period } = input;
+  if (scope === 'session' && value !== '*') await mustBeSession(tx, value);
   const kept = await tx.query(
     `UPDATE budgets SET amount = $6, updated_at = now()
       WHERE name = $1 AND scope = $2 AND scope_value = $3 AND measure = $4 AND period = $5 RETURNING id`,
@@ -43,6 +44,12 @@ export async function putBudget(tx: Queryable, name: string, input: BudgetInput)
     );
   }
   return findBudget(tx, name);
+}
+
+/** Agents come and go; a session that is not there never will be. */
+async function mustBeSession(tx: Queryable, id: string): Promise<void> {
+  const found = await tx.query('SELECT id FROM sessions WHERE id = $1', [id]);
+  if (found.length === 0) throw new NoSuch('session', id);
 }
 
 /** Rejects with Fault `not_found`. */

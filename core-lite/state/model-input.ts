@@ -54,7 +54,14 @@ export async function readModelInput(
     defaultMaxTokens,
     fallbacks: fallbacks.names,
   };
-  return { row, warnings: [...warnOfKey(provider, url, key, input.credential), ...fallbacks.warnings] };
+  return {
+    row,
+    warnings: [
+      ...warnOfUrl(baseUrl),
+      ...warnOfKey(provider, url, key, input.credential),
+      ...fallbacks.warnings,
+    ],
+  };
 }
 
 function readProvider(name: string): Provider {
@@ -120,6 +127,12 @@ async function readFallbacks(
   };
 }
 
+/** What documentation shows as the URL is often that of one operation. */
+function warnOfUrl(baseUrl: string): string[] {
+  const [, operation] = OPERATION.exec(baseUrl) ?? [];
+  return operation ? [`the URL ends in ${operation}, which calls add to it once more: leave it out`] : [];
+}
+
 /** The credential can be changed afterwards, so this is no refusal. */
 function warnOfKey(
   provider: Provider,
@@ -140,4 +153,6 @@ function invalid(what: string): Fault {
 }
 
 const MODEL_KINDS: ReadonlySet<string> = new Set(['model_key', 'bearer', 'headers']);
+const OPERATION =
+  /(\/(?:chat\/completions|responses|embeddings|messages)|:(?:stream)?generateContent)\/?(?:\?|$)/i;
 const API_VERSION = /^\?api-version=[A-Za-z0-9.-]+$/;

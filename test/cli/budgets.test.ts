@@ -39,6 +39,16 @@ describe('budget', () => {
     expect((await type('budget', 'rm', 'ann')).err.join('\n')).toContain('see sallyport budget list');
   });
 
+  it('is refused for a session that is not there', async () => {
+    const limit = ['--requests', '1', '--per', 'lifetime'];
+    const none = await put('one', '--scope', 'session:nope', ...limit);
+    expect([none.status, none.err.join()]).toEqual([1, expect.stringContaining('nope')]);
+    const { id } = (await world.call('POST', '/v1/sessions', { agent: 'a' })) as { id: string };
+    expect((await put('one', '--scope', `session:${id}`, ...limit)).out).toEqual([
+      `budget one is 1 request over its lifetime for the session ${id}`,
+    ]);
+  });
+
   const CASES: readonly (readonly string[])[] = [
     ['--cost', '1', '--per', 'day'],
     ['--scope', 'tenant', '--cost', '1'],

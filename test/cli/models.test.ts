@@ -13,10 +13,10 @@ let gates: Service;
 let variables: Record<string, string>;
 
 beforeAll(async () => {
-  names = await startDnsServer({ 'plain.test': { a: ['127.0.0.1'] } });
+  names = await startDnsServer({ localhost: { a: ['127.0.0.1'] } });
   world = await startWorld({
     SALLYPORT_DNS_SERVERS: names.address,
-    SALLYPORT_OPEN_NETWORKS: 'plain.test=127.0.0.0/8',
+    SALLYPORT_OPEN_NETWORKS: 'localhost=127.0.0.0/8',
   });
   gates = await world.gates();
   variables = { ...settingsOf(world), SALLYPORT_GATES_LISTEN: formatAddress(gates.address) };
@@ -74,6 +74,18 @@ describe('model', () => {
     });
   });
 
+  it('warns of a URL with an operation, and of models that lose a fallback', async () => {
+    const url = ['--url', 'https://api.test/v1/chat/completions', '--dialect', 'openai'];
+    expect((await type('model', 'put', 'whole', ...url)).err).toEqual([
+      'warning: the URL ends in /chat/completions, which calls add to it once more: leave it out',
+    ]);
+    const fall = ['--url', 'https://api.test', '--dialect', 'openai', '--fallback', 'whole'];
+    expect((await type('model', 'put', 'leaning', ...fall)).err).toEqual([]);
+    const gone = await type('model', 'rm', 'whole');
+    expect([gone.status, gone.err]).toEqual([0, ['warning: leaning falls back on whole no more']]);
+    expect((await type('model', 'rm', 'leaning')).err).toEqual([]);
+  });
+
   it('says what is missing or wrong', async () => {
     expect((await type('model', 'put', 'x')).err.join()).toContain('needs --url');
     expect((await type('model', 'put', 'x', '--provider', 'azure')).err.join()).toContain('needs --url');
@@ -82,7 +94,7 @@ describe('model', () => {
     const none = await type('model', 'put', 'x', '--provider', 'opnai');
     expect(none.err.join()).toContain('did you mean openai?');
     const few = await type('model', 'put', 'x', '--provider', 'openai', '--max-tokens', '1.5');
-    expect(few.err.join()).toContain('--max-tokens is a whole number');
+    expect(few.err.join()).toContain('--max-tokens is a whole number from 1 to 999999999');
     const unspoken = await type('model', 'put', 'x', '--provider', 'openai', '--dialect', 'gemini');
     expect(unspoken.err.join()).toContain('does not speak gemini');
     const wrong = await type('model', 'put', 'x', '--url', 'https://10.0.0.1', '--dialect', 'openai');
@@ -130,7 +142,7 @@ describe('model', () => {
     });
     await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
     const { port } = provider.address() as AddressInfo;
-    const at = ['--url', `http://plain.test:${port}`, '--dialect', 'openai'];
+    const at = ['--url', `http://localhost:${port}`, '--dialect', 'openai'];
     await type('model', 'put', 'own', ...at);
     const tested = await type('model', 'test', 'own');
     provider.close();

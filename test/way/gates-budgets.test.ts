@@ -71,15 +71,17 @@ describe('who is refused', () => {
     const { error } = JSON.parse(refused.text);
     expect(error.code).toBe('budget_exceeded');
     expect(error.message).toMatch(
-      /budget daily of the agent, 0 requests a day: 0 requests used, 0 requests reserved .* 1 requests; it resets at \d{4}-\d\d-\d\dT00:00:00Z/,
+      /budget daily of the agent, 0 requests a day: 0 requests used, 0 requests reserved .* 1 request; it resets at \d{4}-\d\d-\d\dT00:00:00Z; stop, /,
     );
   });
 
   it('by one of a lifetime is not told to come back', async () => {
-    await stand.putBudget('all', { limit: 0 });
+    await stand.putBudget('all', { measure: 'tokens', limit: 0 });
     const refused = await chat(await stand.gates.run());
     expect(refused.headers['retry-after']).toBeUndefined();
-    expect(JSON.parse(refused.text).error.message).toContain('it does not reset');
+    const { message } = JSON.parse(refused.text).error;
+    expect(message).toContain('budget all of the tenant, 0 tokens over its lifetime: ');
+    expect(message).toContain('; it does not reset; a smaller output limit reserves less; stop, ');
   });
 
   it('by a rate may send it again when the minute is over', async () => {
