@@ -90,7 +90,7 @@ export async function authenticate(
   reply: FastifyReply,
 ): Promise<unknown> {
   const found = readToken(request.raw.rawHeaders, queryOf(request));
-  if (typeof found === 'string') return refuse(gate, request, reply, found);
+  if (typeof found === 'string') return refuse(gate, request, reply, found, MORE_THAN_ONE[found]);
   const keys = await gate.facts.keys().catch(() => null);
   if (!keys) return refuse(gate, request, reply, 'facts_unavailable');
   const token = await gate.tokens.verify(found.text, keys, gate.now());
@@ -171,6 +171,10 @@ const BROKEN_STATUS: ReadonlyMap<string, string> = new Map([
   ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
   ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
 ]);
+/** Of a token that was looked for: nothing else of the request was read yet. */
+const MORE_THAN_ONE: Partial<Record<RefusalReason, RefusalDetail>> = {
+  request_malformed: { text: 'two different credentials were sent, or one header of a credential twice' },
+};
 const GEMINI_PATH = /^\/v1(?:alpha|beta)\//;
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);

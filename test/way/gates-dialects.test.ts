@@ -146,6 +146,7 @@ describe('the token', () => {
       const reply = await gates.ask(path, { headers, body });
       expect([reply.status, reply.headers['sallyport-reason']]).toEqual([400, 'request_malformed']);
       expect(reply.text).not.toContain(other.token);
+      expect(JSON.parse(reply.text).error.message).toContain('two different credentials were sent');
     }
     expect(provider.asked).toEqual([]);
   });
