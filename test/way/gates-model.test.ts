@@ -106,7 +106,7 @@ describe('a call and its answer', () => {
   it('replaces only the name of an aliased model', async () => {
     provider.behave = (_asked, response) => void response.end('{}');
     const body =
-      '{"messages":[{"model":"alias"}] ,"a":"\\"model\\":\\"alias\\"", "model" : "alias" , "n":1e999}';
+      '{"messages":[{"model":"alias"}] ,"a":"\\"model\\":\\"alias\\"", "model" : "alias" , "big":1e999}';
     await gates.ask('/v1/chat/completions', { headers: json(), body });
     expect(provider.asked[0]?.body.toString()).toBe(
       body.replace('"model" : "alias"', '"model" : "the-real-one"'),
