@@ -79,10 +79,10 @@ function pathOf(target: string): string {
 }
 
 function isAmbiguousPath(path: string): boolean {
-  if (BAD_ESCAPE.test(path) || NEEDLESS_ESCAPE.test(path)) return true;
+  if (BAD_ESCAPE.test(path)) return true;
   let layer = path;
   for (let depth = 0; depth < MAX_LAYERS; depth++) {
-    if (AMBIGUOUS.test(layer) || isAmbiguousText(layer)) return true;
+    if (NEEDLESS_ESCAPE.test(layer) || AMBIGUOUS.test(layer) || isAmbiguousText(layer)) return true;
     // Proxies and frameworks in front of an origin may each decode once.
     const decoded = decodeParameter(layer.replaceAll('+', '%2B'));
     if (decoded === layer) return false;

@@ -344,6 +344,14 @@ test('whatever is not covered does not become it, however an origin reads it', (
       const below = normalise(written, decodings).startsWith('/v1/');
       if (below) expect(chooseSecrets(head, [v1, all])).toEqual([v1]);
     }),
-    { numRuns: 20_000 },
+    // Found once in 300,000 paths: a letter of the prefix, escaped twice.
+    {
+      numRuns: 20_000,
+      examples: [
+        ['/%25761/v1', 2],
+        ['/%2525761/v1', 3],
+        ['/v%25%33%31/x', 3],
+      ],
+    },
   );
 });
