@@ -59,8 +59,10 @@ export function judgeOrder(arrived: readonly Message[], permitted: readonly Mess
 export function judgeAnswers(bytes: Buffer, permitted: readonly Message[], whole: boolean): number {
   const methods = permitted.map(({ first }) => first.split(' ')[0] ?? '');
   const { messages, rest, restAt } = readResponses(bytes, STRICT, methods);
-  // A refused HEAD, which is not among the permitted ones, has a length and no body, and it is the last answer.
-  if (rest === 'partial' && BARE_REFUSAL.test(bytes.toString('latin1', restAt))) return messages.length;
+  if (rest === 'partial') {
+    const left = endedByRefusal(messages, bytes.toString('latin1', restAt));
+    if (left !== null) return left;
+  }
   if (rest === 'malformed' || (rest === 'partial' && whole))
     throw new Error(`${rest} answer: ${show(bytes.subarray(restAt))}`);
   let given = 0;
@@ -78,6 +80,18 @@ export function judgeAnswers(bytes: Buffer, permitted: readonly Message[], whole
     given += 1;
   }
   return given;
+}
+
+/**
+ * How many answers came before a refusal that this reader does not see the end of; `null` where there is none. A refused
+ * HEAD, which is not among the permitted ones, has a length and no body. What egress cannot read has no method to it,
+ * though a laxer reader takes it for a HEAD: that refusal has a body. Either is the last answer.
+ */
+function endedByRefusal(messages: readonly Message[], rest: string): number | null {
+  if (BARE_REFUSAL.test(rest)) return messages.length;
+  const reason = messages.at(-1)?.headers.find(([name]) => name === 'sallyport-reason')?.[1];
+  const unread = reason === 'request_malformed' && /^sallyport: request_malformed: [^\n]*\n$/.test(rest);
+  return unread ? messages.length - 1 : null;
 }
 
 export function show(bytes: Buffer): string {
