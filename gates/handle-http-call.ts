@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { Allow } from '../core-lite/decision.ts';
 import { parseUpstreamUrl } from '../core-lite/network/upstream-url.ts';
-import type { HttpTool } from '../core-lite/state/manifest.ts';
+import type { HttpTool } from '../core-lite/state/manifest/http-tool.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
 import { callTool, type ToolAnswer } from './act/http-call.ts';
 import { formatError, formatRefusal, send } from './answer.ts';

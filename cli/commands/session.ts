@@ -29,12 +29,12 @@ export const sessionOpen = defineCommand({
     manifest: {
       type: 'string',
       value: 'FILE',
-      help: 'the models and HTTP tools that it may call, JSON; every model and no tool if left out',
+      help: 'what it may call, JSON; every model, no MCP server and no HTTP tool if left out',
     },
     json: { type: 'boolean', help: 'prints JSON' },
   },
   notes: [
-    'A manifest is {"models": ["NAME"], "httpTools": {"NAME": {"url", "method", "credential", "timeoutMs", "inputSchema"}}}. It cannot be changed afterwards.',
+    'A manifest is {"models": ["NAME"], "mcpServers": {"NAME": {"url", …}}, "httpTools": {"NAME": {"url", "method", "inputSchema", …}}}. It cannot be changed afterwards.',
   ],
   examples: [
     'session=$(npx sallyport session open --agent coder --env demo)',

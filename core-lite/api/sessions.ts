@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { changeAsAdmin } from '../state/admin.ts';
-import { parseManifest } from '../state/manifest.ts';
+import { parseManifest } from '../state/manifest/manifest.ts';
 import {
   endSession,
   findSession,
@@ -64,7 +64,9 @@ export function sessionRoutes({ database }: CoreContext): FastifyPluginAsyncType
 }
 
 function openEvent({ id }: SessionDetail, { agent, environment, manifest }: SessionInput) {
-  const detail = { agent, environment, models: manifest.models, httpTools: Object.keys(manifest.httpTools) };
+  const { models, mcpServers, httpTools } = manifest;
+  const names = { mcpServers: Object.keys(mcpServers), httpTools: Object.keys(httpTools) };
+  const detail = { agent, environment, models, ...names };
   return { action: 'session.open', subject: id, detail };
 }
 
@@ -77,7 +79,9 @@ const SessionBody = Type.Object(
     environment: Type.Optional(Name),
     user: Type.Optional(Type.String({ pattern: '^[^\\p{Cc}\\p{Cs}]{1,256}$', description: 'opaque' })),
     manifest: Type.Optional(
-      Type.Unknown({ description: 'models, httpTools; without one: every model, no tool' }),
+      Type.Unknown({
+        description: 'models, mcpServers, httpTools; without one: every model, no server, no tool',
+      }),
     ),
   },
   { additionalProperties: false },

@@ -6,7 +6,7 @@ import type { Queryable } from '../database/pool.ts';
 import { Fault, NoSuch } from '../errors.ts';
 import { makeId } from '../id.ts';
 import { findEnvironment } from './environment-store.ts';
-import { listCredentialNames, type Manifest } from './manifest.ts';
+import { listCredentialNames, type Manifest } from './manifest/manifest.ts';
 import { lockSession } from './session-lock.ts';
 
 /** A session as an operator opens it. */
@@ -114,7 +114,7 @@ async function checkCredentials(db: Queryable, names: readonly string[]): Promis
     if (!TOOL_KINDS.has(row.kind)) {
       throw new Fault(
         'input_invalid',
-        `${name} is a ${row.kind}: an HTTP tool takes ${[...TOOL_KINDS].join(', ')}`,
+        `${name} is a ${row.kind}: an MCP server or HTTP tool takes ${[...TOOL_KINDS].join(', ')}`,
       );
     }
   }

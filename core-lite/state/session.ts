@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '../database/pool.ts';
 import type { EgressClaims, RunClaims } from '../tokens/token-kinds.ts';
-import { type Manifest, restoreManifest } from './manifest.ts';
+import { type Manifest, type ManifestRow, restoreManifest } from './manifest/manifest.ts';
 
 /** What egress may read of a session too. */
 export interface TurnFacts {
@@ -71,7 +71,7 @@ interface TurnRow {
 interface SessionRow extends TurnRow {
   readonly agent: string;
   readonly owner_user: string | null;
-  readonly manifest: Manifest;
+  readonly manifest: ManifestRow;
 }
 
 function readTurnFacts(row: TurnRow): TurnFacts {

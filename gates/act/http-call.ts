@@ -5,7 +5,7 @@
 import type { Dispatcher, Pool } from 'undici';
 import type { Allow } from '../../core-lite/decision.ts';
 import type { UpstreamUrl } from '../../core-lite/network/upstream-url.ts';
-import type { HttpTool } from '../../core-lite/state/manifest.ts';
+import type { HttpTool } from '../../core-lite/state/manifest/http-tool.ts';
 import type { GateCredential } from '../../core-lite/vault/gate-credentials.ts';
 import { VERSION } from '../../core-lite/version.ts';
 import type { HttpOutcome } from '../http-outcomes.ts';

@@ -3,7 +3,7 @@ import { Allow, Deny } from '../../core-lite/decision.ts';
 import { isWebPort, matchesBinding, matchesHost } from '../../core-lite/network/host-pattern.ts';
 import type { OpenNetwork } from '../../core-lite/network/open-network.ts';
 import type { UpstreamUrl } from '../../core-lite/network/upstream-url.ts';
-import type { HttpTool } from '../../core-lite/state/manifest.ts';
+import type { HttpTool } from '../../core-lite/state/manifest/http-tool.ts';
 import type { GateCredential } from '../../core-lite/vault/gate-credentials.ts';
 import type { HttpOutcome } from '../http-outcomes.ts';
 import type { ApprovalReason } from '../reasons.ts';

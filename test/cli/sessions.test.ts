@@ -48,13 +48,15 @@ describe('session', () => {
     const file = join(folder, 'manifest.json');
     await writeFile(file, '{"models": ["fixture/echo"]}');
     const opened = await type(`session open --agent coder --manifest ${file} --json`);
-    expect(opened.json()).toMatchObject({ manifest: { models: ['fixture/echo'], httpTools: {} } });
+    expect(opened.json()).toMatchObject({
+      manifest: { models: ['fixture/echo'], mcpServers: {}, httpTools: {} },
+    });
   });
 
   it.each<[text: string | null, says: string]>([
     [null, 'cannot be read'],
     ['{"models": "canary"', 'is not JSON'],
-    ['{"mcpServers": {}}', 'manifest has a field beside'],
+    ['{"servers": {}}', 'manifest has a field beside'],
   ])('says what is wrong with a manifest: %s', async (text, says) => {
     const file = join(folder, `${says.replaceAll(' ', '-')}.json`);
     if (text !== null) await writeFile(file, text);

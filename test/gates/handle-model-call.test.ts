@@ -20,7 +20,7 @@ const SESSION = {
   leaseEpoch: 1,
   activeTurn: 'trn_1',
   user: null,
-  manifest: { models: null, httpTools: {} },
+  manifest: { models: null, mcpServers: {}, httpTools: {} },
 };
 
 /** A gate whose start throws, after it did something to the response. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isFault } from '../../core-lite/errors.ts';
 import { NO_POD } from '../../core-lite/state/environment.ts';
-import { parseManifest } from '../../core-lite/state/manifest.ts';
+import { parseManifest } from '../../core-lite/state/manifest/manifest.ts';
 import { issuerOf } from '../../core-lite/tokens/token-kinds.ts';
 import type { GatesFacts } from './gates-hook.ts';
 import { factsFile } from './hook-tokens.ts';

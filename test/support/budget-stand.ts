@@ -58,7 +58,7 @@ export async function startBudgetStand(): Promise<BudgetStand> {
     name: starts.name,
     replica,
     run: async (agent = 'tester') => {
-      const manifest = { models: null, httpTools: {} };
+      const manifest = { models: null, mcpServers: {}, httpTools: {} };
       const session = await owner.transaction((tx) =>
         openSession(tx, { agent, environment: null, user: null, manifest }),
       );

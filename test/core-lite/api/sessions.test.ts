@@ -45,7 +45,11 @@ describe('opening', () => {
       activeTurn: null,
       endedAt: null,
       lease: null,
-      manifest: { models: null, httpTools: { look: { ...manifest.httpTools.look, timeoutMs: 30_000 } } },
+      manifest: {
+        models: null,
+        mcpServers: {},
+        httpTools: { look: { ...manifest.httpTools.look, timeoutMs: 30_000 } },
+      },
     });
     const read = await send('GET', `/v1/sessions/${opened.body['id']}`);
     expect(read).toMatchObject({ status: 200, body: opened.body });
@@ -57,7 +61,7 @@ describe('opening', () => {
       environment: null,
       environmentId: null,
       user: null,
-      manifest: { models: null, httpTools: {} },
+      manifest: { models: null, mcpServers: {}, httpTools: {} },
     });
   });
 
@@ -68,7 +72,7 @@ describe('opening', () => {
     ['an unknown field', { model: 'x' }, '400 input_invalid'],
     ['a user with NUL', { user: 'a\0' }, '400 input_invalid'],
     ['a user with half a character', { user: '\ud800' }, '400 input_invalid'],
-    ['an unknown field of the manifest', { manifest: { mcpServers: {} } }, '400 input_invalid'],
+    ['an unknown field of the manifest', { manifest: { servers: {} } }, '400 input_invalid'],
     ['a manifest that is null', { manifest: null }, '400 input_invalid'],
     ['an environment that is not there', { environment: 'prod' }, '404 not_found'],
     ['a credential that is not there', { manifest: toolWith('team/none') }, '404 not_found'],
@@ -85,7 +89,7 @@ describe('opening', () => {
     expect(rows[0]).toMatchObject({
       action: 'session.open',
       subject: id,
-      detail: { agent: 'coder', environment: null, models: null, httpTools: ['look'] },
+      detail: { agent: 'coder', environment: null, models: null, mcpServers: [], httpTools: ['look'] },
     });
     expect(JSON.stringify(rows)).not.toMatch(/somebody|api\.example/);
   });

@@ -5,7 +5,7 @@ import { type Database, openDatabase, type Role } from '../../../core-lite/datab
 import { makeId } from '../../../core-lite/id.ts';
 import { Secret } from '../../../core-lite/secret.ts';
 import { hearLease, takeLease } from '../../../core-lite/state/lease-store.ts';
-import { parseManifest } from '../../../core-lite/state/manifest.ts';
+import { parseManifest } from '../../../core-lite/state/manifest/manifest.ts';
 import { loadSessionFacts, loadTurnFacts } from '../../../core-lite/state/session.ts';
 import { endSession, openSession, type SessionInput } from '../../../core-lite/state/session-store.ts';
 import { cancelTurn, endTurn, startTurn } from '../../../core-lite/state/turn-store.ts';

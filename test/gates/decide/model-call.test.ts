@@ -30,7 +30,7 @@ const model = {
   fallbacks: [],
   createdAt: new Date(0),
 } as const;
-const session = { user: 'bob', manifest: { models: null, httpTools: {} } };
+const session = { user: 'bob', manifest: { models: null, mcpServers: {}, httpTools: {} } };
 /** Facts of the model that is asked for, and of the rest of the call, in one. */
 interface Row extends Omit<AskedFacts, 'fallbacks'>, Omit<CallFacts, 'asked'> {}
 const FACTS: Row = { name: 'm', dialect: 'openai', session, model, url, credential, fixture: null };
@@ -45,11 +45,19 @@ const ROWS: readonly (readonly [name: string, change: Partial<Row>, reason: stri
     { name: ECHO_MODEL.name, model: ECHO_MODEL, url: null, credential: null },
     'built_in',
   ],
-  ['a name on the list', { session: { ...session, manifest: { models: ['m'], httpTools: {} } } }, 'declared'],
-  ['an empty list', { session: { ...session, manifest: { models: [], httpTools: {} } } }, 'model_undeclared'],
+  [
+    'a name on the list',
+    { session: { ...session, manifest: { models: ['m'], mcpServers: {}, httpTools: {} } } },
+    'declared',
+  ],
+  [
+    'an empty list',
+    { session: { ...session, manifest: { models: [], mcpServers: {}, httpTools: {} } } },
+    'model_undeclared',
+  ],
   [
     'undeclared comes before unknown: nobody probes the catalogue',
-    { model: null, session: { ...session, manifest: { models: [], httpTools: {} } } },
+    { model: null, session: { ...session, manifest: { models: [], mcpServers: {}, httpTools: {} } } },
     'model_undeclared',
   ],
   ['no such model', { model: null }, 'model_unknown'],
@@ -130,7 +138,7 @@ const called = (row: Partial<Row>, fallbacks: readonly CandidateFacts[]): readon
 
 describe('fallbacks', () => {
   const dialects: readonly Dialect[] = ['anthropic'];
-  const only = { ...session, manifest: { models: ['m', 'b'], httpTools: {} } };
+  const only = { ...session, manifest: { models: ['m', 'b'], mcpServers: {}, httpTools: {} } };
   it.each<[name: string, fallbacks: readonly CandidateFacts[], row: Partial<Row>, called: string | string[]]>(
     [
       ['come behind the asked model, in their order', [spare('b'), spare('a')], {}, ['m', 'b', 'a']],

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { isFault } from '../../../core-lite/errors.ts';
+import { isFault } from '../../../../core-lite/errors.ts';
 import {
   listCredentialNames,
   type Manifest,
   parseManifest,
   restoreManifest,
-} from '../../../core-lite/state/manifest.ts';
+} from '../../../../core-lite/state/manifest/manifest.ts';
 
+const NOTHING = { models: null, mcpServers: {}, httpTools: {} };
 const TOOL = { url: 'https://api.example/v1/search', method: 'POST', inputSchema: { type: 'object' } };
 const tool = (changes: object): unknown => ({ httpTools: { search: { ...TOOL, ...changes } } });
 const nested = (depth: number): object => (depth === 0 ? {} : { properties: nested(depth - 1) });
@@ -15,19 +16,19 @@ const many = <T>(count: number, make: (place: number) => T): T[] =>
 
 describe('a manifest that is taken', () => {
   it.each<[name: string, input: unknown, manifest: Manifest]>([
-    ['empty', {}, { models: null, httpTools: {} }],
-    ['every model', { models: null }, { models: null, httpTools: {} }],
-    ['no model', { models: [] }, { models: [], httpTools: {} }],
+    ['empty', {}, NOTHING],
+    ['every model', { models: null }, NOTHING],
+    ['no model', { models: [] }, { ...NOTHING, models: [] }],
     [
       'models',
       { models: ['fixture/echo', 'gpt-5.1', 'a:b@c'] },
-      { models: ['fixture/echo', 'gpt-5.1', 'a:b@c'], httpTools: {} },
+      { ...NOTHING, models: ['fixture/echo', 'gpt-5.1', 'a:b@c'] },
     ],
     [
       'a tool with what it takes by itself',
       tool({}),
       {
-        models: null,
+        ...NOTHING,
         httpTools: { search: { ...TOOL, method: 'POST', credential: null, timeoutMs: 30_000 } },
       },
     ],
@@ -35,7 +36,7 @@ describe('a manifest that is taken', () => {
       'a tool with everything',
       tool({ method: 'DELETE', credential: 'team/search-key', timeoutMs: 300_000 }),
       {
-        models: null,
+        ...NOTHING,
         httpTools: {
           search: { ...TOOL, method: 'DELETE', credential: 'team/search-key', timeoutMs: 300_000 },
         },
@@ -53,15 +54,22 @@ describe('a manifest that is taken', () => {
 
   it.each([
     ['parsed', parseManifest({})],
-    ['out of a row', restoreManifest({ models: null, httpTools: {} })],
-  ])('finds no tool that nobody declared: %s', (_, { httpTools }) => {
-    for (const name of ['constructor', 'toString', '__proto__']) expect(httpTools[name]).toBeUndefined();
+    ['out of a row', restoreManifest(NOTHING)],
+    ['out of a row from before there were servers', restoreManifest({ models: null, httpTools: {} })],
+  ])('finds nothing that nobody declared: %s', (_, { mcpServers, httpTools }) => {
+    for (const name of ['constructor', 'toString', '__proto__']) {
+      expect(httpTools[name]).toBeUndefined();
+      expect(mcpServers[name]).toBeUndefined();
+    }
   });
 
   it('names each credential once', () => {
     const credential = 'team/key';
     const httpTools = { a: { ...TOOL, credential }, b: { ...TOOL, credential }, c: TOOL };
-    expect(listCredentialNames(parseManifest({ httpTools }))).toEqual([credential]);
+    const [url, via] = ['https://mcp.example/', { url: 'https://via.example/', credential: 'team/via' }];
+    const mcpServers = { a: { url, credential, via }, b: { url, credential: 'team/mcp' }, c: { url } };
+    const names = listCredentialNames(parseManifest({ mcpServers, httpTools }));
+    expect(names.toSorted()).toEqual([credential, 'team/mcp', 'team/via']);
   });
 });
 
@@ -70,7 +78,7 @@ describe('a manifest that is refused', () => {
   it.each<[name: string, input: unknown, says: string]>([
     ['not an object', null, 'manifest is not an object'],
     ['a list', [], 'manifest is not an object'],
-    ['an unknown field', { mcpServers: {} }, 'manifest has a field beside models, httpTools'],
+    ['an unknown field', { servers: {} }, 'manifest has a field beside models, mcpServers, httpTools'],
     ['a misspelt field', { model: ['a'] }, 'manifest has a field beside'],
     ['models that are no list', { models: 'gpt' }, 'manifest.models is not a list'],
     ['a model that is no text', { models: ['a', 7] }, 'manifest.models[1] is not'],
