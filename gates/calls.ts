@@ -23,6 +23,8 @@ export class Call {
   sent = false;
   /** What it has reserved since it started. */
   reserved: Spend | null = null;
+  /** The credential that a tool is called with, once it is known. */
+  credentialId: string | null = null;
   readonly #controller = new AbortController();
   #stopped: StopReason | null = null;
 

@@ -4,17 +4,19 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Allow } from '../core-lite/decision.ts';
-import { parseUpstreamUrl } from '../core-lite/network/upstream-url.ts';
-import type { HttpTool } from '../core-lite/state/manifest/http-tool.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
-import { callTool, type ToolAnswer } from './act/http-call.ts';
+import { callTool, type ToolCall } from './act/http-call.ts';
+import { formToolAnswer, type ToolAnswer } from './act/tool-answer.ts';
+import type { Trace } from './act/tool-identity.ts';
 import { formatError, formatRefusal, send } from './answer.ts';
 import type { Call, RunToken } from './calls.ts';
 import { decideHttpCall } from './decide/http-call.ts';
 import type { Gate } from './gate.ts';
-import { HTTP_OUTCOMES, UNDECLARED } from './http-outcomes.ts';
+import { UNDECLARED } from './http-outcomes.ts';
 import { readInput } from './read/http-call.ts';
+import { makeToolRequest } from './read/tool-request.ts';
 import type { RefusalReason } from './reasons.ts';
+import type { ToolCallFacts } from './record.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
 
 /** A tool call that was read off its connection and authenticated. */
@@ -22,6 +24,7 @@ export interface HttpArrival {
   readonly token: RunToken;
   /** The tool's name as the path has it. */
   readonly tool: string;
+  readonly trace: Trace;
   readonly source: string;
   readonly userAgent: string;
   readonly body: Buffer;
@@ -65,30 +68,34 @@ async function serve(
   if (!tool) return UNDECLARED;
   const read = readInput(arrival.body);
   if (typeof read === 'string') return { malformed: read };
-  const misfit = schemas.judge(tool.inputSchema, read.input);
+  const misfit = schemas.judge(tool.inputSchema, 'input', read.input);
   if (misfit) return { failure: 'tool.invalid-input', detail: misfit };
-  return decideAndAct(gate, call, session, tool, read.input);
+  const request = makeToolRequest(tool, read.input);
+  if (typeof request === 'string') return { failure: 'tool.invalid-input', detail: request };
+  const caller = { token: call.token, key: null, trace: arrival.trace };
+  return decideAndAct(gate, call, session, { tool, request, caller, schemas });
 }
 
 async function decideAndAct(
   gate: Gate,
   call: Call,
   session: SessionFacts,
-  tool: HttpTool,
-  input: Readonly<Record<string, unknown>>,
+  asked: Omit<ToolCall, 'url' | 'credential'>,
 ): Promise<ToolAnswer | RefusalReason> {
-  const parsed = parseUpstreamUrl(tool.url);
-  const url = typeof parsed === 'string' ? null : parsed;
+  const { tool, request } = asked;
+  const { url } = request;
   const named = tool.credential;
   const credential = named === null ? null : await gate.credentials.read(named).catch(gate.record.failure);
   if (credential === undefined) return 'facts_unavailable';
+  call.credentialId = credential?.id ?? null;
   const { openNetworks } = gate;
   const decision = decideHttpCall({ tool, url, credential, user: session.user, openNetworks });
   if (!(decision instanceof Allow)) return { failure: decision.reason };
   if (!url) return { failure: 'http.refused' };
   const unstarted = (await gate.starter.start(call, null))?.refusal;
   if (unstarted) return unstarted === 'client_left' ? { failure: 'http.stopped' } : unstarted;
-  const answered = await callTool(decision, gate.upstreams, { tool, url, credential, input }, call.signal);
+  const toCall = { ...asked, url, credential };
+  const answered = await callTool(decision, gate.upstreams, toCall, call.signal, null);
   const { stopped } = call;
   return 'failure' in answered && answered.failure === 'http.stopped' && stopped && stopped !== 'client_left'
     ? stopped
@@ -112,19 +119,19 @@ function answer(
     return;
   }
   if ('code' in served) {
-    gate.record.toolCall(call, 'undeclared', 'http.undeclared');
-    sendJson(response, served.status, formatError('own', served.code, served.status, served.message));
+    const body = formatError('own', served.code, served.status, served.message);
+    gate.record.toolCall(call, 'undeclared', served.code, factsOf(arrival, body));
+    sendJson(response, served.status, body);
     return;
   }
-  gate.record.toolCall(call, arrival.tool, 'failure' in served ? served.failure : 'completed');
-  sendJson(response, 200, JSON.stringify(formOutcome(served)));
+  const body = formToolAnswer(served);
+  const outcome = 'failure' in served ? served.failure : 'completed';
+  gate.record.toolCall(call, arrival.tool, outcome, factsOf(arrival, body));
+  sendJson(response, 200, body);
 }
 
-function formOutcome(served: ToolAnswer): object {
-  if (!('failure' in served)) return { ok: true, output: served.output };
-  const { failure, detail, ...said } = served;
-  const message = detail ? `${HTTP_OUTCOMES[failure]}: ${detail}` : HTTP_OUTCOMES[failure];
-  return { ok: false, error: { code: failure, message, ...said } };
+function factsOf({ trace, body }: HttpArrival, result: string): ToolCallFacts {
+  return { trace: trace.id, inputBytes: body.length, resultBytes: Buffer.byteLength(result) };
 }
 
 function refuse(gate: Gate, arrival: HttpArrival, response: ServerResponse, reason: RefusalReason): void {

@@ -1,9 +1,11 @@
 /** The closed list of how a call of an HTTP tool fails: outcomes of the tool, answered as `{ok: false, error}`. */
 export const HTTP_OUTCOMES = {
   'tool.invalid-input': 'the input does not fit the tool’s schema',
+  'tool.invalid-output': 'the tool ran, and its answer does not fit the output schema',
   'http.refused': 'the tool’s URL, port or address is not one that is called',
   'http.credential': 'the tool’s credential is gone, or may not be used for this call',
-  'http.unreachable': 'the tool could not be reached, or broke off',
+  'http.unreachable': 'the tool could not be reached: it has not run',
+  'http.lost': 'the tool broke off, and may have run',
   'http.timeout': 'the tool did not answer in time',
   'http.status': 'the tool answered with an error',
   'http.too-large': 'the tool’s answer is too large',

@@ -38,6 +38,15 @@ export interface ModelCallNames extends ClientHints {
   readonly counts: boolean;
 }
 
+/** What is told of a tool call beside how it ended. */
+export interface ToolCallFacts {
+  /** The trace that the tool was told of. */
+  readonly trace: string;
+  /** Of what the caller sent and of what it got: never anything of either. */
+  readonly inputBytes: number;
+  readonly resultBytes: number;
+}
+
 export interface RecorderOptions {
   readonly ledger: UsageLedger;
   readonly metrics: Metrics;
@@ -110,10 +119,17 @@ export class Recorder {
     };
   }
 
-  toolCall(call: Call, tool: string, outcome: HttpOutcome | 'http.undeclared' | 'completed'): void {
+  toolCall(
+    call: Call,
+    tool: string,
+    outcome: HttpOutcome | 'http.undeclared' | 'completed',
+    facts: ToolCallFacts,
+  ): void {
     this.#options.metrics.toolCalls.inc({ outcome });
     const { sub: session, trn: turn, agt: agent } = call.token.claims;
-    this.#options.logger.info({ session, turn, agent, tool, outcome, ms: this.#since(call) }, 'tool call');
+    const { credentialId: credential } = call;
+    const names = { session, turn, agent, tool, credential };
+    this.#options.logger.info({ ...names, outcome, ...facts, ms: this.#since(call) }, 'tool call');
   }
 
   /** Counts a refusal for which there is no row: nobody to name, or a run that hammers on after its end. */

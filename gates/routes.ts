@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
 import { contentCoding, headerValue } from './act/headers.ts';
+import { readTrace } from './act/tool-identity.ts';
 import { BODY_PATHS, type Operation, parseModelPath } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { handleHttpCall } from './handle-http-call.ts';
@@ -122,7 +123,8 @@ function addToolRoute(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): v
   app.post<{ Params: { tool: string } }>('/v1/http-calls/:tool', { onRequest }, async (request, reply) => {
     reply.hijack();
     const { token } = request.caller;
-    const arrival = { token, tool: request.params.tool, body: bodyOf(request), ...origin(request) };
+    const trace = readTrace(request.raw.rawHeaders);
+    const arrival = { token, tool: request.params.tool, trace, body: bodyOf(request), ...origin(request) };
     await handleHttpCall(gate, schemas, arrival, reply.raw);
   });
 }

@@ -1,4 +1,4 @@
-/** Compiled input schemas of tools. They come from manifests: bounded in number, and no reference leaves the schema. */
+/** Compiled schemas of tools. They come from manifests: bounded in number, and no reference leaves the schema. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 export class ToolSchemas {
@@ -6,14 +6,15 @@ export class ToolSchemas {
   readonly #compiled = new Map<string, ValidateFunction | null>();
 
   /**
-   * @returns `null` when the input fits, else one line on where it does not; never a value of it.
+   * @param what the schema is for
+   * @returns `null` when the value fits, else one line on where it does not; never a value of it.
    */
-  judge(schema: object, input: unknown): string | null {
+  judge(schema: object, what: 'input' | 'output', value: unknown): string | null {
     const validate = this.#compile(JSON.stringify(schema));
-    if (!validate) return 'the tool’s input schema is not a JSON Schema that can be used';
-    if (validate(input)) return null;
+    if (!validate) return `the tool’s ${what} schema is not a JSON Schema that can be used`;
+    if (validate(value)) return null;
     const [first] = validate.errors ?? [];
-    return `input${first?.instancePath ?? ''} ${first?.message ?? 'does not fit the schema'}`;
+    return `${what}${first?.instancePath ?? ''} ${first?.message ?? 'does not fit the schema'}`;
   }
 
   #compile(text: string): ValidateFunction | null {

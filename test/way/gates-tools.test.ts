@@ -1,16 +1,22 @@
 /** A call of an HTTP tool through the real gates: what the tool gets, and how each failure comes back. */
+
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Reply, startTestGates, type TestGates, type TestRun } from '../support/gates.ts';
 import { type Behaviour, type Provider, startProvider } from '../support/provider.ts';
 
 const TOKEN = 'tool-canary-5d1e90aa';
 let tool: Provider;
+/** Its CA is one that nobody trusts. */
+let forged: Provider;
 let gates: TestGates;
 let run: TestRun;
 
 beforeAll(async () => {
   tool = await startProvider('tool.test');
-  gates = await startTestGates([tool]);
+  forged = await startProvider('forged.test');
+  const dead = await startProvider('dead.test');
+  await dead.close();
+  gates = await startTestGates([tool, { ...forged, caPem: null }, { ...dead, caPem: null }]);
   const { world } = gates;
   const at = `https://tool.test:${tool.port}`;
   const hosts = [`tool.test:${tool.port}`];
@@ -29,6 +35,8 @@ beforeAll(async () => {
     grant: 'client_credentials',
     secret: { client_secret: TOKEN },
   });
+  const others = [`forged.test:${forged.port}`, `dead.test:${dead.port}`, 'nowhere.test'];
+  await put('others', { kind: 'bearer', hosts: others, secret: { value: TOKEN } });
   const inputSchema = { type: 'object' };
   const declare = (more: object) => ({ url: `${at}/do?fixed=1`, method: 'POST', inputSchema, ...more });
   run = await gates.run({
@@ -50,7 +58,10 @@ beforeAll(async () => {
       anns: declare({ credential: 'test/anns' }),
       'wrong-kind': declare({ credential: 'test/oauth' }),
       'no-such': declare({ credential: 'test/gone' }),
-      'other-port': declare({}),
+      dead: declare({ url: `https://dead.test:${dead.port}/`, credential: 'test/others' }),
+      forged: declare({ url: `https://forged.test:${forged.port}/`, credential: 'test/others' }),
+      nowhere: declare({ url: 'https://nowhere.test/', credential: 'test/others' }),
+      'other-port': declare({ url: 'https://tool.test:8444/' }),
       private: declare({ url: 'https://localhost/' }),
       literal: declare({ url: 'https://169.254.169.254/' }),
     },
@@ -60,6 +71,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gates?.close();
   await tool?.close();
+  await forged?.close();
 });
 afterEach(() => {
   expect(gates.world.logged()).not.toContain(TOKEN);
@@ -104,7 +116,7 @@ describe('a tool that is called', () => {
     const reply = await call('get', { input: { q: 'a&b=c\r\nX-Evil: 1', n: 5, deep: { a: [null] } } });
     expect(JSON.parse(reply.text)).toEqual({ ok: true, output: 'just text' });
     expect(tool.asked[0]?.path).toBe(
-      '/do?fixed=1&q=a%26b%3Dc%0D%0AX-Evil%3A+1&n=5&deep=%7B%22a%22%3A%5Bnull%5D%7D',
+      '/do?fixed=1&q=a%26b%3Dc%0D%0AX-Evil%3A%201&n=5&deep=%7B%22a%22%3A%5Bnull%5D%7D',
     );
     expect(tool.asked[0]?.headers).toMatchObject({ 'x-one': TOKEN, 'x-two': `${TOKEN}-2` });
     expect(tool.asked[0]?.body.length).toBe(0);
@@ -193,15 +205,25 @@ const FAILURES: readonly Failure[] = [
   {
     name: 'an answer that is cut off',
     tool: 'post',
-    code: 'http.unreachable',
+    code: 'http.lost',
     behave: (_a, r, socket) =>
       void r.writeHead(200, { 'content-length': 9 }).write('x', () => socket.destroy()),
   },
+  { name: 'no answer at all', tool: 'post', code: 'http.lost', behave: (_a, _r, socket) => socket.destroy() },
+  { name: 'nobody who listens', tool: 'dead', code: 'http.unreachable' },
+  { name: 'a certificate that nobody trusts', tool: 'forged', code: 'http.unreachable' },
+  { name: 'a host that is not there', tool: 'nowhere', code: 'http.unreachable' },
   {
     name: 'no HTTP',
     tool: 'post',
-    code: 'http.unreachable',
+    code: 'http.invalid-response',
     behave: (_a, _r, socket) => void socket.end('nonsense\r\n\r\n'),
+  },
+  {
+    name: 'a giant head',
+    tool: 'post',
+    code: 'http.too-large',
+    behave: (_a, _r, socket) => void socket.write(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(1 << 17)}\r\n\r\n`),
   },
 ];
 

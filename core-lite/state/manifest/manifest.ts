@@ -4,7 +4,7 @@
  * would be a limit that is off.
  */
 import { parseFields, parseTexts, withoutPrototype } from './fields.ts';
-import { type HttpTool, parseHttpTools } from './http-tool.ts';
+import { type HttpTool, type HttpToolRow, parseHttpTools, restoreHttpTools } from './http-tool.ts';
 import { type McpServer, parseMcpServers } from './mcp-server.ts';
 
 export interface Manifest {
@@ -32,10 +32,14 @@ export function parseManifest(input: unknown): Manifest {
 
 /** The manifest of a row, which `parseManifest` made, of this version or of one that knew fewer fields. */
 export function restoreManifest({ models, mcpServers = {}, httpTools }: ManifestRow): Manifest {
-  return { models, mcpServers: withoutPrototype(mcpServers), httpTools: withoutPrototype(httpTools) };
+  return { models, mcpServers: withoutPrototype(mcpServers), httpTools: restoreHttpTools(httpTools) };
 }
 
-export type ManifestRow = Omit<Manifest, 'mcpServers'> & Partial<Pick<Manifest, 'mcpServers'>>;
+export interface ManifestRow {
+  readonly models: Manifest['models'];
+  readonly mcpServers?: Manifest['mcpServers'];
+  readonly httpTools: Readonly<Record<string, HttpToolRow>>;
+}
 
 /** The credentials that its servers and tools name, each once. */
 export function listCredentialNames({ mcpServers, httpTools }: Manifest): string[] {
