@@ -34,7 +34,7 @@ export const sessionOpen = defineCommand({
     json: { type: 'boolean', help: 'prints JSON' },
   },
   notes: [
-    'A manifest is {"models": ["NAME"], "mcpServers": {"NAME": {"url", …}}, "httpTools": {"NAME": {"url", "method", "inputSchema", …}}}. It cannot be changed afterwards.',
+    'A manifest is {"models": ["NAME"], "mcpServers": {"NAME": {"url", …}}, "httpTools": {"NAME": {"url", "method", "inputSchema", …}}} (docs/http-tools.md). It cannot be changed afterwards.',
   ],
   examples: [
     'session=$(npx sallyport session open --agent coder --env demo)',
