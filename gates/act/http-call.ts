@@ -62,7 +62,7 @@ async function reachAndAsk(
   const outgoing = formOutgoing(request, put, identityHeaders(caller));
   const collected = await exchange(pool, outgoing, run, signal);
   if ('failure' in collected) return collected;
-  const answer = readAnswer(collected, put.secrets);
+  const answer = await readAnswer(collected, put.secrets);
   if ('failure' in answer || !tool.outputSchema) return answer;
   const misfit = schemas.judge(tool.outputSchema, 'output', answer.output.value);
   return misfit ? { failure: 'tool.invalid-output', detail: misfit } : answer;

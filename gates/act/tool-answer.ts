@@ -2,7 +2,8 @@
 import { HTTP_OUTCOMES, type HttpOutcome } from '../http-outcomes.ts';
 import { isTooDeep } from '../json-depth.ts';
 import { maskSecrets } from './mask.ts';
-import type { Collected } from './tool-exchange.ts';
+import { decodeAnswer } from './tool-decode.ts';
+import { type Collected, MAX_ANSWER_BYTES } from './tool-exchange.ts';
 
 /** What a tool said. */
 interface ToolOutput {
@@ -32,11 +33,20 @@ export function formToolAnswer(answer: ToolAnswer): string {
   return `{"ok":false,"error":${error}${output ? `,"output":${output.json}` : ''}}}`;
 }
 
-export function readAnswer({ status, contentType, body }: Collected, secrets: readonly Buffer[]): ToolAnswer {
-  const read = readBody(contentType, maskSecrets(body, secrets));
+export async function readAnswer(collected: Collected, secrets: readonly Buffer[]): Promise<ToolAnswer> {
+  const { status, contentType } = collected;
+  const body = await plainBody(collected);
+  const read = Buffer.isBuffer(body) ? readBody(contentType, maskSecrets(body, secrets)) : body;
   if (status < 400) return read;
   const said = 'output' in read && read.output ? { output: read.output } : {};
   return { failure: 'http.status', detail: `status ${status}`, status, ...said };
+}
+
+async function plainBody({ coding, body }: Collected): Promise<Buffer | ToolFailure> {
+  if (coding === null || body.length === 0) return body;
+  const plain = await decodeAnswer(body, coding, MAX_ANSWER_BYTES);
+  if (plain === 'too_large') return { failure: 'http.too-large' };
+  return plain === 'broken' ? { failure: 'http.invalid-response', detail: 'it cannot be decoded' } : plain;
 }
 
 function readBody(contentType: string, body: Buffer): ToolAnswer {

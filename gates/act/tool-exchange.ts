@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { type Dispatcher, errors, type Pool } from 'undici';
+import { type Coding, codingOf } from '../codings.ts';
 import type { HttpOutcome } from '../http-outcomes.ts';
 import { contentCoding, headerValue } from './headers.ts';
 import { readFailure } from './provider-failure.ts';
@@ -25,6 +26,8 @@ export interface OutgoingRequest {
 export interface Collected {
   readonly status: number;
   readonly contentType: string;
+  /** `null` for a plain body. */
+  readonly coding: Coding | null;
   readonly body: Buffer;
 }
 
@@ -116,6 +119,7 @@ class Collector implements Dispatcher.DispatchHandler {
   #bytes = 0;
   #status = 0;
   #contentType = '';
+  #coding: Coding | null = null;
 
   constructor(settle: (end: Collected | Broken) => void) {
     this.#settle = settle;
@@ -142,11 +146,11 @@ class Collector implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#contentType = headerValue(raw, 'content-type');
     const encoding = contentCoding(raw);
+    this.#coding = codingOf(encoding);
     if (status >= 300 && status < 400)
       this.#fail('http.refused', 'it answered with a redirect, which is not followed');
-    // None was asked for, and a small body may hold an endless one.
-    else if (encoding !== '' && encoding !== 'identity')
-      this.#fail('http.invalid-response', 'it is compressed');
+    else if (encoding !== '' && !this.#coding)
+      this.#fail('http.invalid-response', 'it is in a coding that is not read here');
     else if (Number(headerValue(raw, 'content-length')) > MAX_ANSWER_BYTES) this.#fail('http.too-large');
   }
 
@@ -158,7 +162,8 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.end({ status: this.#status, contentType: this.#contentType, body: Buffer.concat(this.#chunks) });
+    const body = Buffer.concat(this.#chunks);
+    this.end({ status: this.#status, contentType: this.#contentType, coding: this.#coding, body });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -189,4 +194,5 @@ function explain(error: Error, sent: boolean): Broken {
 
 const GARBLED = [errors.HTTPParserError, errors.ResponseContentLengthMismatchError];
 const ENDED = new Error('the call has ended');
-const MAX_ANSWER_BYTES = 1024 * 1024;
+/** As it comes, and decoded. */
+export const MAX_ANSWER_BYTES = 1024 * 1024;

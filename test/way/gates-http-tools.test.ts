@@ -1,4 +1,5 @@
 /** An HTTP tool as its manifest declares it, through the real gates: what of the input goes where, and who is said to call. */
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Reply, startTestGates, type TestGates, type TestRun } from '../support/gates.ts';
 import { type Asked, type Behaviour, type Provider, startProvider } from '../support/provider.ts';
@@ -65,6 +66,12 @@ const answering =
   (body: string, type = 'application/json'): Behaviour =>
   (_asked, response) => {
     response.writeHead(200, { 'content-type': type });
+    response.end(body);
+  };
+const encoded =
+  (encoding: string, body: Buffer): Behaviour =>
+  (_asked, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding });
     response.end(body);
   };
 /** What the tool got; fails unless that was one request. */
@@ -196,6 +203,36 @@ describe('what the caller gets', () => {
   ])('is JSON or text: %s', async (type, body, output) => {
     tool.behave = answering(body, type);
     expect(JSON.parse((await call('drop', { id: 1 })).text)).toEqual({ ok: true, output });
+  });
+
+  it.each<[encoding: string, body: Buffer, output: unknown]>([
+    ['gzip', gzipSync('{"a":1}'), { a: 1 }],
+    ['x-gzip', gzipSync('{"a":1}'), { a: 1 }],
+    ['deflate', deflateSync('{"a":1}'), { a: 1 }],
+    ['deflate', deflateRawSync('{"a":1}'), { a: 1 }],
+    ['br', brotliCompressSync('{"a":1}'), { a: 1 }],
+    ['zstd', zstdCompressSync('{"a":1}'), { a: 1 }],
+    ['identity', Buffer.from('{"a":1}'), { a: 1 }],
+    ['gzip', gzipSync(`"${TOKEN}"`), '*'.repeat(TOKEN.length)],
+    ['gzip', Buffer.alloc(0), null],
+  ])('is read though it was compressed unasked: %s', async (encoding, body, output) => {
+    tool.behave = encoded(encoding, body);
+    expect(JSON.parse((await call('drop', { id: 1 })).text)).toEqual({ ok: true, output });
+    expect(tool.asked[0]?.headers['accept-encoding']).toBe('identity');
+  });
+
+  it.each<[name: string, encoding: string, body: Buffer, code: string]>([
+    ['a bomb in gzip', 'gzip', gzipSync(Buffer.alloc(64 << 20)), 'http.too-large'],
+    ['a bomb in deflate', 'deflate', deflateRawSync(Buffer.alloc(64 << 20)), 'http.too-large'],
+    ['a bomb in br', 'br', brotliCompressSync(Buffer.alloc(8 << 20)), 'http.too-large'],
+    ['a bomb in zstd', 'zstd', zstdCompressSync(Buffer.alloc(64 << 20)), 'http.too-large'],
+    ['what was cut', 'gzip', gzipSync('{"a":1}').subarray(0, -4), 'http.invalid-response'],
+    ['what is plain', 'br', Buffer.from('{"a":1}'), 'http.invalid-response'],
+    ['another coding', 'compress', Buffer.from('x'), 'http.invalid-response'],
+    ['two codings', 'gzip, br', Buffer.from('x'), 'http.invalid-response'],
+  ])('is not %s', async (_, encoding, body, code) => {
+    tool.behave = encoded(encoding, body);
+    expect(JSON.parse((await call('drop', { id: 1 })).text)).toMatchObject({ ok: false, error: { code } });
   });
 
   it.each<[name: string, body: string, code: string | null]>([
