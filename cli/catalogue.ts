@@ -3,6 +3,7 @@ import type { Command } from './command.ts';
 import { adminEvents } from './commands/admin-events.ts';
 import { adminKeyAdd, adminKeyList, adminKeyRemove } from './commands/admin-key.ts';
 import { budgetList, budgetPut, budgetRemove } from './commands/budget.ts';
+import { calls } from './commands/calls.ts';
 import { config } from './commands/config.ts';
 import { connections } from './commands/connections.ts';
 import { credentialList, credentialRemove, credentialRotate } from './commands/credential.ts';
@@ -67,6 +68,7 @@ export const COMMANDS: readonly Command[] = [
   tokenRun,
   connections,
   exchanges,
+  calls,
   usage,
   explain,
   learn,

@@ -9,6 +9,7 @@ export type IdPrefix =
   | 'aut'
   | 'bud'
   | 'con'
+  | 'crs'
   | 'crd'
   | 'env'
   | 'flt'

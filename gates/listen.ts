@@ -58,7 +58,13 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
     },
     requestIdHeader: false,
     bodyLimit: TOOL_BODY_BYTES,
-    routerOptions: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false },
+    routerOptions: {
+      caseSensitive: true,
+      ignoreTrailingSlash: false,
+      ignoreDuplicateSlashes: false,
+      // The longest key of a call, each character escaped.
+      maxParamLength: 1024,
+    },
     frameworkErrors: (_error, request, reply) => refuse(gate, request, reply, 'route_unknown'),
     clientErrorHandler: (error, socket) => refuseBroken(error, socket),
   });

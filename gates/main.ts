@@ -7,9 +7,10 @@ import type { Logger } from '../core-lite/log.ts';
 import { loadExtraRoots } from '../core-lite/network/extra-roots.ts';
 import { openResolver } from '../core-lite/network/open-resolver.ts';
 import { CallStarts } from '../core-lite/record/call-starts.ts';
+import { Crossings } from '../core-lite/record/crossings.ts';
 import { reportLosses } from '../core-lite/record/losses.ts';
 import { Replica } from '../core-lite/record/replica.ts';
-import { nameReplica } from '../core-lite/record/replica-name.ts';
+import { nameReplica, type ReplicaName } from '../core-lite/record/replica-name.ts';
 import { tendBudgets } from '../core-lite/record/tend-budgets.ts';
 import { UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import { boundAddress, type Service, translateListenError } from '../core-lite/service.ts';
@@ -20,6 +21,8 @@ import { GateCredentials } from '../core-lite/vault/gate-credentials.ts';
 import { Upstreams } from './act/upstream.ts';
 import { BodyRoom } from './body-room.ts';
 import { Calls } from './calls.ts';
+import { Crosser } from './cross.ts';
+import { CrossingRecord } from './crossing/record.ts';
 import { Facts } from './facts.ts';
 import type { Gate } from './gate.ts';
 import { addressHosts, buildListener } from './listen.ts';
@@ -34,29 +37,23 @@ export function startGates(config: Config, log: Logger): Promise<Service> {
   return startService(config, log, 'sallyport_gates', serve);
 }
 
-async function serve({ config, log, url, database, hold }: Base): Promise<Service> {
+async function serve(base: Base): Promise<Service> {
+  const { config, log, url, database, hold } = base;
   const name = nameReplica();
   const { id: replica } = name;
   const now = (): Date => new Date();
   const seal = await openClassKey(database, config, 'gates');
   const extraRoots = await loadExtraRoots(config.extraCa);
   const metrics = makeMetrics(
-    () => calls.size,
+    () => calls.size + crosser.size,
     () => feed.live,
   );
   const losses = reportLosses(log, (rows) => metrics.lost.inc({ rows }), now);
   // Before the ledger: it leaves when every row is written.
   const presence = hold(
-    new Replica({
-      db: database,
-      name,
-      service: 'gates',
-      onDeath: () => {
-        log.warn({ replica }, 'others took this gate for dead: its calls end');
-        calls.stopRunning('facts_unavailable');
-      },
-      tend: () => tendBudgets(database, replica),
-      onFailure: (error) => log.warn({ err: error }, 'the heartbeat failed'),
+    openPresence(base, name, {
+      onDeath: () => calls.stopRunning('facts_unavailable'),
+      tend: () => crosser.tend(),
     }),
   );
   const starts = hold(new CallStarts(database, name));
@@ -69,16 +66,22 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
   const { openNetworks, nat64Prefixes } = config;
   const upstreams = hold(new Upstreams({ resolver, openNetworks, nat64Prefixes, extraRoots }));
   const record = new Recorder({ ledger, metrics, logger: log, now });
+  const room = new BodyRoom();
+  const crossings = new Crossings(database, name, seal);
+  const crossingRecord = new CrossingRecord(metrics.registry, log);
+  const crosser = hold(new Crosser({ crossings, facts, room, record: crossingRecord }));
   const gate: Gate = {
     tokens: new TokenCache('run'),
     facts,
     credentials,
     calls,
-    room: new BodyRoom(),
+    room,
     upstreams,
     openNetworks,
     streamIdleMs: config.streamIdle,
     starter: new Starter({ starts, now, onFailure: record.failure }),
+    crossings,
+    crosser,
     record,
     now,
   };
@@ -96,16 +99,47 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
   });
   const address = boundAddress(app.server, config.gatesListen);
   log.info({ address, replica }, 'gates are ready');
-  return { address, close: () => shutDown(app, calls, config.drain) };
+  return { address, close: () => shutDown(app, [calls, crosser], config.drain) };
+}
+
+/** Is heard, and does with each heartbeat what the gates do for one another. */
+function openPresence(
+  { log, database }: Base,
+  name: ReplicaName,
+  { onDeath, tend }: { readonly onDeath: () => void; readonly tend: () => Promise<void> },
+): Replica {
+  return new Replica({
+    db: database,
+    name,
+    service: 'gates',
+    onDeath: () => {
+      log.warn({ replica: name.id }, 'others took this gate for dead: its calls end');
+      onDeath();
+    },
+    tend: async () => {
+      await tendBudgets(database, name.id);
+      await tend();
+    },
+    onFailure: (error) => log.warn({ err: error }, 'the heartbeat failed'),
+  });
 }
 
 /** No new calls, then a while for the running ones, then all are ended, recorded and let go. */
-async function shutDown(app: FastifyInstance, calls: Calls, drainMs: number): Promise<void> {
+async function shutDown(
+  app: FastifyInstance,
+  parts: readonly { readonly size: number; stopAll(): void }[],
+  drainMs: number,
+): Promise<void> {
+  const running = {
+    get size() {
+      return parts.reduce((sum, { size }) => sum + size, 0);
+    },
+  };
   app.server.close();
   app.server.closeIdleConnections();
-  await emptied(calls, drainMs);
-  calls.stopAll();
-  await emptied(calls, LAST_WAIT_MS);
+  await emptied(running, drainMs);
+  for (const part of parts) part.stopAll();
+  await emptied(running, LAST_WAIT_MS);
   app.server.closeAllConnections();
   await app.close();
 }

@@ -33,6 +33,11 @@ export const REFUSALS = {
     'the request is not well-formed',
     'send one Host, one credential and a well-formed path, not a URL',
   ),
+  key_malformed: final(
+    400,
+    'the Idempotency-Key is not one that is taken',
+    'send it once, with 1 to 255 visible ASCII characters and no blank',
+  ),
   body_malformed: final(
     400,
     'the body is not what this route takes',
@@ -101,15 +106,30 @@ export const REFUSALS = {
     'there is no such model',
     'see GET /v1/models; an operator can add one: sallyport model put',
   ),
+  call_unknown: final(
+    404,
+    'the session has no keyed call of this key',
+    'send the Idempotency-Key of a call that was made',
+  ),
   route_unknown: final(
     404,
     'there is no such route',
-    'POST /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/messages, /v1beta/models/{model}:generateContent, /v1/http-calls/{tool}; GET /v1/models',
+    'POST /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/messages, /v1beta/models/{model}:generateContent, /v1/http-calls/{tool}, /v1/tool-calls/{key}/cancel; GET /v1/models',
   ),
   run_stale: final(
     409,
     'the run is over',
     'stop: its turn ended or was cancelled, or a newer lease took it over',
+  ),
+  gate_conflict: final(
+    409,
+    'the Idempotency-Key is another request’s',
+    'use a new key for each call, and the same one only to send it again unchanged',
+  ),
+  outcome_expired: final(
+    409,
+    'the call ran, and what it gave is not kept any more',
+    'look at the tool; use a new key to call it again',
   ),
   body_too_large: final(413, 'the body is too large', 'send at most 32 MiB to a model, 1 MiB to a tool'),
   media_type_refused: final(415, 'the body is not JSON', 'send Content-Type: application/json'),

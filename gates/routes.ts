@@ -5,6 +5,7 @@ import { contentCoding, headerValue } from './act/headers.ts';
 import { readTrace } from './act/tool-identity.ts';
 import { BODY_PATHS, type Operation, parseModelPath } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
+import { handleCancel } from './handle-cancel.ts';
 import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
 import { handleModels } from './handle-models.ts';
@@ -24,6 +25,7 @@ export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas
       addModelsRoutes(calls, gate, `${version}/models`);
     }
     addToolRoute(calls, gate, schemas);
+    addCancelRoute(calls, gate);
   });
 }
 
@@ -126,6 +128,14 @@ function addToolRoute(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): v
     const trace = readTrace(request.raw.rawHeaders);
     const arrival = { token, tool: request.params.tool, trace, body: bodyOf(request), ...origin(request) };
     await handleHttpCall(gate, schemas, arrival, reply.raw);
+  });
+}
+
+function addCancelRoute(app: FastifyInstance, gate: Gate): void {
+  app.post<{ Params: { key: string } }>('/v1/tool-calls/:key/cancel', async (request, reply) => {
+    reply.hijack();
+    const { token } = request.caller;
+    await handleCancel(gate, { token, key: request.params.key, ...origin(request) }, reply.raw);
   });
 }
 

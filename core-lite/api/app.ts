@@ -33,6 +33,7 @@ import { describeMisfit } from './schemas.ts';
 import { sessionRoutes } from './sessions.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
 import { tenantSettingRoutes } from './tenant-settings.ts';
+import { toolCallRoutes } from './tool-calls.ts';
 import { turnRoutes } from './turns.ts';
 import { usageRoutes } from './usage.ts';
 import { vaultRoutes } from './vaults.ts';
@@ -155,6 +156,7 @@ const ADMIN_ROUTES: readonly Routes[] = [
   modelRoutes,
   budgetRoutes,
   tenantSettingRoutes,
+  toolCallRoutes,
   usageRoutes,
 ];
 const MAX_BODY_BYTES = 256 * 1024;

@@ -93,6 +93,7 @@ export const REVEALERS: Readonly<Record<string, string>> = {
   'gates/act/credential.ts': 'puts the credential on the request',
   'core-lite/vault/pod-variables.ts': 'opens plain variables, which are no secrets and go into the pod',
   'core-lite/record/replica-name.ts': 'proves to the database which replica asks',
+  'core-lite/record/crossing-seal.ts': 'opens the kept answer of a call, for whoever asks again',
   'core-lite/database/pool.ts': 'logs in: the URL goes to the driver',
   'core-lite/vault/seal.ts': 'seals',
   'core-lite/vault/class-keys.ts':

@@ -57,6 +57,12 @@ const MATRIX: Readonly<Record<string, readonly [core: string, gates: string, egr
   budget_counters: ['SELECT', '', ''],
   reservations: ['SELECT', '', ''],
   replicas: ['SELECT', '', ''],
+  crossings: [
+    'SELECT(agent,claimed_at,code,credential_id,id,key,kind,result_bytes,sent_at,server,session_id,settled_at,state,status,' +
+      'tool,turn_id)',
+    '',
+    '',
+  ],
 };
 
 beforeAll(async () => {
@@ -263,6 +269,7 @@ describe('sallyport_gates is refused', () => {
     'SELECT * FROM admin_keys',
     'SELECT * FROM vaults',
     'SELECT * FROM oauth_grants',
+    'SELECT id FROM crossings',
     `UPDATE credentials SET hosts = '{evil.example}'`,
     'DELETE FROM credentials',
     'CREATE TABLE mine (x int)',
@@ -276,6 +283,8 @@ describe('sallyport_core is refused', () => {
     'SELECT sealed_access FROM oauth_grants',
     'SELECT sealed_refresh FROM oauth_grants',
     'DELETE FROM oauth_grants',
+    'SELECT outcome FROM crossings',
+    'SELECT request_mac FROM crossings',
     `INSERT INTO oauth_grants (credential_id, credential_version) SELECT id, 1 FROM credentials`,
     `UPDATE authorities SET certificate = ''`,
     `INSERT INTO authorities (id, state, certificate, sealed_private) VALUES ('x', 'previous', '', '')`,
