@@ -4,12 +4,15 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Allow } from '../core-lite/decision.ts';
+import type { Outcome } from '../core-lite/record/crossing.ts';
 import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
 import { callTool, type ToolCall } from './act/http-call.ts';
-import { formToolAnswer, type ToolAnswer } from './act/tool-answer.ts';
+import { formToolAnswer, type ToolAnswer, type ToolFailure } from './act/tool-answer.ts';
 import type { Trace } from './act/tool-identity.ts';
 import { formatError, formatRefusal, send } from './answer.ts';
 import type { Call, RunToken } from './calls.ts';
+import { crossTool, nameOutcome } from './crossing/http-call.ts';
+import type { Run } from './crossing/run.ts';
 import { decideHttpCall } from './decide/http-call.ts';
 import type { Gate } from './gate.ts';
 import { UNDECLARED } from './http-outcomes.ts';
@@ -25,6 +28,8 @@ export interface HttpArrival {
   /** The tool's name as the path has it. */
   readonly tool: string;
   readonly trace: Trace;
+  /** Its `Idempotency-Key`; `null` for a call that ends with its caller. */
+  readonly key: string | null;
   readonly source: string;
   readonly userAgent: string;
   readonly body: Buffer;
@@ -50,7 +55,7 @@ export async function handleHttpCall(
   }
 }
 
-type Served = ToolAnswer | typeof UNDECLARED | { readonly malformed: string };
+type Served = ToolAnswer | Outcome | typeof UNDECLARED | { readonly malformed: string };
 
 async function serve(
   gate: Gate,
@@ -72,34 +77,56 @@ async function serve(
   if (misfit) return { failure: 'tool.invalid-input', detail: misfit };
   const request = makeToolRequest(tool, read.input);
   if (typeof request === 'string') return { failure: 'tool.invalid-input', detail: request };
-  const caller = { token: call.token, key: null, trace: arrival.trace };
-  return decideAndAct(gate, call, session, { tool, request, caller, schemas });
+  const { key, trace } = arrival;
+  const caller = { token: call.token, key, trace };
+  const decided = await decide(gate, session, { tool, request, caller, schemas });
+  if (typeof decided === 'string') return decided;
+  const { credentialId } = decided;
+  call.credentialId = credentialId;
+  if (key === null) return startAndAct(gate, call, decided);
+  const keyed = { key, tool: arrival.tool, input: read.input, credentialId };
+  return crossTool(gate.crosser, call, keyed, (run) => act(gate, decided, run.signal, run));
 }
 
-async function decideAndAct(
+/** What is called and how, or why it is not. */
+interface Decided {
+  readonly credentialId: string | null;
+  readonly way: { readonly decision: Allow<string>; readonly call: ToolCall } | ToolFailure;
+}
+
+/** Before anything starts: what a keyed call gave before is answered whatever is decided now. */
+async function decide(
   gate: Gate,
-  call: Call,
   session: SessionFacts,
   asked: Omit<ToolCall, 'url' | 'credential'>,
-): Promise<ToolAnswer | RefusalReason> {
+): Promise<Decided | RefusalReason> {
   const { tool, request } = asked;
   const { url } = request;
   const named = tool.credential;
   const credential = named === null ? null : await gate.credentials.read(named).catch(gate.record.failure);
   if (credential === undefined) return 'facts_unavailable';
-  call.credentialId = credential?.id ?? null;
+  const credentialId = credential?.id ?? null;
   const { openNetworks } = gate;
   const decision = decideHttpCall({ tool, url, credential, user: session.user, openNetworks });
-  if (!(decision instanceof Allow)) return { failure: decision.reason };
-  if (!url) return { failure: 'http.refused' };
+  if (!(decision instanceof Allow)) return { credentialId, way: { failure: decision.reason } };
+  if (!url) return { credentialId, way: { failure: 'http.refused' } };
+  return { credentialId, way: { decision, call: { ...asked, url, credential } } };
+}
+
+async function startAndAct(gate: Gate, call: Call, decided: Decided): Promise<ToolAnswer | RefusalReason> {
+  if ('failure' in decided.way) return decided.way;
   const unstarted = (await gate.starter.start(call, null))?.refusal;
   if (unstarted) return unstarted === 'client_left' ? { failure: 'http.stopped' } : unstarted;
-  const toCall = { ...asked, url, credential };
-  const answered = await callTool(decision, gate.upstreams, toCall, call.signal, null);
+  const answered = await act(gate, decided, call.signal, null);
   const { stopped } = call;
   return 'failure' in answered && answered.failure === 'http.stopped' && stopped && stopped !== 'client_left'
     ? stopped
     : answered;
+}
+
+/** @param run of a keyed call: without its word nothing is written */
+async function act(gate: Gate, { way }: Decided, signal: AbortSignal, run: Run | null): Promise<ToolAnswer> {
+  return 'failure' in way ? way : callTool(way.decision, gate.upstreams, way.call, signal, run);
 }
 
 function answer(
@@ -116,6 +143,11 @@ function answer(
       400,
       formatError('own', 'body_malformed', 400, `${served.malformed}; send {"input": {…}}`),
     );
+    return;
+  }
+  if ('body' in served) {
+    gate.record.toolCall(call, arrival.tool, nameOutcome(served), factsOf(arrival, served.body));
+    sendJson(response, 200, served.body);
     return;
   }
   if ('code' in served) {

@@ -11,6 +11,8 @@ export const HTTP_OUTCOMES = {
   'http.too-large': 'the tool’s answer is too large',
   'http.invalid-response': 'the tool’s answer is neither JSON nor text',
   'http.stopped': 'the run ended while the tool was called',
+  'tool.cancelled': 'the call was cancelled',
+  'tool.interrupted': 'the gate that ran the call went before anything was sent',
 } as const;
 
 export type HttpOutcome = keyof typeof HTTP_OUTCOMES;

@@ -10,6 +10,7 @@ import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
 import { handleModels } from './handle-models.ts';
 import { authenticate, familyOf, queryOf, refuse } from './listen.ts';
+import { isKeyFit, readKey } from './read/idempotency-key.ts';
 import { judgeModelHead } from './read/model-request.ts';
 import { providerQuery } from './read/query.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
@@ -119,14 +120,16 @@ interface Behind {
 
 function addToolRoute(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): void {
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const refusal = judgeMedia(request);
+    const refusal = judgeMedia(request) ?? (isKeyFit(request.raw.rawHeaders) ? null : 'key_malformed');
     return refusal ? refuse(gate, request, reply, refusal) : undefined;
   };
   app.post<{ Params: { tool: string } }>('/v1/http-calls/:tool', { onRequest }, async (request, reply) => {
     reply.hijack();
     const { token } = request.caller;
-    const trace = readTrace(request.raw.rawHeaders);
-    const arrival = { token, tool: request.params.tool, trace, body: bodyOf(request), ...origin(request) };
+    const { rawHeaders } = request.raw;
+    const [key, trace] = [readKey(rawHeaders), readTrace(rawHeaders)];
+    const { tool } = request.params;
+    const arrival = { token, tool, key, trace, body: bodyOf(request), ...origin(request) };
     await handleHttpCall(gate, schemas, arrival, reply.raw);
   });
 }

@@ -15,7 +15,7 @@ interface ToolOutput {
 
 export type ToolAnswer = { readonly output: ToolOutput } | ToolFailure;
 
-interface ToolFailure {
+export interface ToolFailure {
   readonly failure: HttpOutcome;
   /** What may be added to the outcome's text; nothing of the answer's. */
   readonly detail?: string;

@@ -54,6 +54,8 @@ export interface Ask {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
+  /** Its end breaks the request off. */
+  readonly signal?: AbortSignal;
   /** Told of every piece as it comes; what it returns `true` for is left there and then. */
   readonly onData?: (soFar: Buffer) => boolean | undefined;
 }
@@ -141,11 +143,11 @@ async function openRun(world: World, manifest?: object, more: object = {}): Prom
 export function askGates(
   port: number,
   path: string,
-  { method = 'POST', headers = {}, body, onData }: Ask = {},
+  { method = 'POST', headers = {}, body, signal, onData }: Ask = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
-      { host: '127.0.0.1', port, path, method, headers, agent: false },
+      { host: '127.0.0.1', port, path, method, headers, agent: false, ...(signal ? { signal } : {}) },
       (response) => {
         const chunks: Buffer[] = [];
         const finish = (): void => {
