@@ -3,9 +3,9 @@
  * serialise all commits), so it is asked with growing pauses: once for all who wait here for the same one, and only
  * while somebody does.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Crossings } from '../../core-lite/record/crossings.ts';
 import type { Call } from '../calls.ts';
+import { pause } from './pause.ts';
 import { type CrossingEnding, whileCalled } from './waiting.ts';
 
 interface Join {
@@ -51,7 +51,7 @@ export class Joins {
   async #ask(sessionId: string, id: string, isAwaited: () => boolean): Promise<CrossingEnding> {
     let pauseMs = FIRST_PAUSE_MS;
     for (;;) {
-      await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+      await pause(pauseMs, this.#closing.signal);
       if (this.#closing.signal.aborted) return { refusal: 'shutting_down' };
       if (!isAwaited()) return 'again';
       const read = await this.#crossings.read(sessionId, id).catch((error: unknown) => {

@@ -2,7 +2,6 @@
  * Writes how a run ended, until the database has it: nobody is told an outcome that is not kept. What cannot be written
  * before the gate goes is left as it is, and another gate calls it uncertain.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isFault } from '../../core-lite/errors.ts';
 import {
   bareOutcome,
@@ -11,6 +10,7 @@ import {
   UNCERTAIN_CODES,
 } from '../../core-lite/record/crossing.ts';
 import type { Claim, Crossings } from '../../core-lite/record/crossings.ts';
+import { pause } from './pause.ts';
 import type { CrossingEnding } from './waiting.ts';
 
 export interface Kept {
@@ -70,7 +70,7 @@ export class Keeper {
       });
       if (written !== null) return written;
       if (this.#closing.signal.aborted) return { refusal: 'shutting_down' };
-      await sleep(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+      await pause(pauseMs, this.#closing.signal);
       pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
     }
   }

@@ -10,7 +10,7 @@ import { CrossingSoak } from '../support/crossing-soak.ts';
 let stand: CrossedGates;
 let soak: CrossingSoak;
 beforeAll(async () => {
-  stand = await startCrossedGates({ SALLYPORT_LOG_LEVEL: 'error' });
+  stand = await startCrossedGates({ SALLYPORT_LOG_LEVEL: 'info' });
   soak = new CrossingSoak(stand);
   await soak.start();
 }, 60_000);
