@@ -86,7 +86,7 @@ export class CrossingSoak {
       if (status !== 'completed' && status !== 'uncertain') faults['gone']?.push(`${key} ${status}`);
       if (status === 'completed' && effects !== 1) faults['untrue']?.push(key);
       for (const { port } of this.gates) {
-        const again = await callTool(port, run, key, { n });
+        const again = await this.#askAgain(port, run, key, n);
         if (again.text !== text) faults['unlike']?.push(`${key} ${text} ${again.status} ${again.text}`);
       }
     }
@@ -115,6 +115,15 @@ export class CrossingSoak {
       await sleep(20);
     }
     throw new Error(`${key} was never answered`);
+  }
+
+  /** A gate that was paused serves again with its next heartbeat. */
+  async #askAgain(port: number, run: TestRun, key: string, n: number): Promise<Reply> {
+    for (let tries = 0; ; tries += 1) {
+      const reply = await callTool(port, run, key, { n });
+      if (reply.status !== 503 || tries === MAX_TRIES) return reply;
+      await sleep(20);
+    }
   }
 
   async #statuses(told: readonly Told[]): Promise<ReadonlyMap<string, string>> {
@@ -155,6 +164,6 @@ export class CrossingSoak {
 
 const SEED = 20_261_130;
 const RUNS = 4;
-const MAX_TRIES = 400;
+const MAX_TRIES = 500;
 /** Nothing reached the tool: the same key is to be sent again. */
 const UNKEPT = /"code":"(?:http\.unreachable|tool\.interrupted)"/;

@@ -94,4 +94,4 @@ async function openRun(owner: Database): Promise<CrossingCaller> {
   return { sessionId: session.id, turnId: turn.id, agent: 'tester', leaseEpoch };
 }
 
-const MANIFEST = { models: null, httpTools: {} };
+const MANIFEST = { models: null, mcpServers: {}, httpTools: {} };
