@@ -139,11 +139,18 @@ export class CrossingSoak {
     return this.gates[place] as SoakGate;
   }
 
-  async #startGate(): Promise<SoakGate> {
+  /** Starting one under load may take longer than a test waits for a word: then another is started. */
+  async #startGate(triesLeft = 4): Promise<SoakGate> {
     const program = startProgram(['cli/sallyport.mjs', 'gates'], this.stand.gates.world.settings);
-    const [line] = await program.said(/\{[^\n]*"gates are ready"[^\n]*/);
-    const { address, replica } = JSON.parse(line);
-    return { program, port: address.port, replica };
+    try {
+      const [line] = await program.said(/\{[^\n]*"gates are ready"[^\n]*/);
+      const { address, replica } = JSON.parse(line);
+      return { program, port: address.port, replica };
+    } catch (error) {
+      await program.end('SIGKILL');
+      if (triesLeft === 0) throw error;
+      return this.#startGate(triesLeft - 1);
+    }
   }
 
   /** Counts first: an effect is one, whatever becomes of its answer. */
