@@ -1,13 +1,14 @@
 /** What the gates count for Prometheus. Labels come from closed lists only: a model's name in one could grow without bound. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type CountedCall, makeModelMetrics } from './model-metrics.ts';
+import { makeToolMetrics } from './tool-metrics.ts';
 
 export interface Metrics {
   readonly registry: Registry;
   readonly modelCall: (call: CountedCall) => void;
   /** Models that did not answer and for which a fallback was called. */
   readonly passedOver: Counter<'reason'>;
-  readonly toolCalls: Counter<'outcome'>;
+  readonly toolCall: ReturnType<typeof makeToolMetrics>;
   readonly refusals: Counter<'reason'>;
   readonly lost: Counter<'rows'>;
 }
@@ -27,7 +28,7 @@ export function makeMetrics(running: () => number, feedLive: () => boolean): Met
     passedOver: counter('passed_over', 'Models that did not answer and for which a fallback was called', [
       'reason',
     ]),
-    toolCalls: counter('tool_calls', 'Calls of HTTP tools, by how they ended', ['outcome']),
+    toolCall: makeToolMetrics(registry),
     refusals: counter('refusals', 'Refusals that have no row', ['reason']),
     lost: counter('lost_rows', 'Rows of the ledger that could not be written', ['rows']),
   };

@@ -9,11 +9,11 @@ import type { PassedOver } from './act/first-look.ts';
 import type { Call } from './calls.ts';
 import { decideCharge, presumeTokens } from './charge.ts';
 import type { Candidate } from './decide/model-call.ts';
-import type { HttpOutcome } from './http-outcomes.ts';
 import type { Metrics } from './metrics.ts';
 import { priceCall } from './price.ts';
 import type { ClientHints } from './read/client-hints.ts';
 import type { Outcome, RefusalReason } from './reasons.ts';
+import type { ToolOutcome } from './tool-metrics.ts';
 
 /** How a model call ended. */
 export interface ModelEnding {
@@ -119,17 +119,13 @@ export class Recorder {
     };
   }
 
-  toolCall(
-    call: Call,
-    tool: string,
-    outcome: HttpOutcome | 'http.undeclared' | 'completed',
-    facts: ToolCallFacts,
-  ): void {
-    this.#options.metrics.toolCalls.inc({ outcome });
+  toolCall(call: Call, tool: string, outcome: ToolOutcome, facts: ToolCallFacts): void {
+    const ms = this.#since(call);
+    this.#options.metrics.toolCall(outcome, ms, facts.resultBytes);
     const { sub: session, trn: turn, agt: agent } = call.token.claims;
     const { credentialId: credential } = call;
     const names = { session, turn, agent, tool, credential };
-    this.#options.logger.info({ ...names, outcome, ...facts, ms: this.#since(call) }, 'tool call');
+    this.#options.logger.info({ ...names, outcome, ...facts, ms }, 'tool call');
   }
 
   /** Counts a refusal for which there is no row: nobody to name, or a run that hammers on after its end. */

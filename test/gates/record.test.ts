@@ -1,4 +1,4 @@
-/** What is kept of a model call: its row, its log line and what is counted of it. */
+/** What is kept of a call: its row, its log line and what is counted of it. */
 import { describe, expect, it } from 'vitest';
 import { openLog } from '../../core-lite/log.ts';
 import type { TokenCounts, UsageEntry, UsageLedger } from '../../core-lite/record/usage-ledger.ts';
@@ -39,6 +39,7 @@ function makeRecorder() {
       .split('\n')
       .filter((line) => line.startsWith(`sallyport_gates_${name}`) && !line.endsWith(' 0'));
   return {
+    recorder,
     rows,
     lines,
     counted,
@@ -143,5 +144,24 @@ describe('a model call', () => {
     record({ provider: null });
     const labels = (await counted('tokens_total')).filter((line) => line.includes('"input"'));
     expect(labels.map((line) => /provider="([^"]*)"/.exec(line)?.[1])).toEqual(['fixture', 'other', 'none']);
+  });
+});
+
+describe('a tool call', () => {
+  it('has its names, trace and sizes in its line, and is counted', async () => {
+    const { recorder, lines, counted } = makeRecorder();
+    const call = new Call({ claims: CLAIMS } as unknown as RunToken, AT);
+    call.credentialId = 'crd_1';
+    const facts = { trace: 'abc', inputBytes: 12, resultBytes: 34 };
+    recorder.toolCall(call, 'look', 'http.lost', facts);
+    const names = { session: 'ses_1', turn: 'trn_1', agent: 'ann', tool: 'look', credential: 'crd_1' };
+    expect(lines).toMatchObject([{ msg: 'tool call', ...names, outcome: 'http.lost', ...facts, ms: 250 }]);
+    expect(await counted('tool_')).toEqual(
+      expect.arrayContaining([
+        'sallyport_gates_tool_calls_total{outcome="http.lost"} 1',
+        'sallyport_gates_tool_call_seconds_sum 0.25',
+        'sallyport_gates_tool_result_bytes_total 34',
+      ]),
+    );
   });
 });
