@@ -6,8 +6,8 @@ import type { ServerResponse } from 'node:http';
 import type { Family } from '../core-lite/state/dialect.ts';
 import { REFUSALS, type RefusalReason } from './reasons.ts';
 
-/** In which shape a route answers: a model dialect's, or the product's own. */
-export type Surface = Family | 'own';
+/** In which shape a route answers: a model dialect's, that of MCP, or the product's own. */
+export type Surface = Family | 'mcp' | 'own';
 
 export interface Answer {
   readonly status: number;
@@ -34,7 +34,8 @@ export function formatRefusal(
   { userAgent = '', detail }: RefusalOptions = {},
 ): Answer {
   const { status, text, remedy, again } = REFUSALS[reason];
-  const shown = again ? status : finalStatus(reason, status, userAgent);
+  // In MCP a status is part of the protocol, and no client of it sends a refused message again.
+  const shown = again || surface === 'mcp' ? status : finalStatus(reason, status, userAgent);
   const seconds = detail?.retryAfterSeconds;
   return {
     status: shown,
@@ -72,6 +73,12 @@ export function formatError(surface: Surface, code: string, status: number, mess
     case 'gemini':
       return JSON.stringify({
         error: { code: status, message, status: geminiStatus(status), details: [geminiInfo(code)] },
+      });
+    case 'mcp':
+      return JSON.stringify({
+        jsonrpc: '2.0',
+        id: null,
+        error: { code: status, message, data: { reason: code } },
       });
     case 'own':
       return JSON.stringify({ error: { code, message } });

@@ -90,16 +90,13 @@ export class Calls {
     return this.#size;
   }
 
-  /** Registers a call, which is also stopped when its client leaves before the answer is whole. */
-  begin(token: RunToken, at: Date, response: ServerResponse): Call {
+  /**
+   * Registers a call, which is also stopped when its client leaves before the answer is whole.
+   * @param response `null` for a call that its client's leaving does not end
+   */
+  begin(token: RunToken, at: Date, response: ServerResponse | null): Call {
     const call = new Call(token, at);
-    const leave = (): void => {
-      if (!response.writableFinished) call.stop('client_left');
-    };
-    response.once('close', leave);
-    // The answer to a pipelined request has no connection before those ahead of it are whole.
-    if (!response.socket) response.req.socket.once('close', leave);
-    if (response.destroyed) leave();
+    if (response) stopWithClient(call, response);
     const ofSession = this.#running.get(token.claims.sub) ?? new Set();
     this.#running.set(token.claims.sub, ofSession.add(call));
     this.#size += 1;
@@ -150,4 +147,14 @@ export class Calls {
       call.stop('facts_unavailable');
     }
   }
+}
+
+function stopWithClient(call: Call, response: ServerResponse): void {
+  const leave = (): void => {
+    if (!response.writableFinished) call.stop('client_left');
+  };
+  response.once('close', leave);
+  // The answer to a pipelined request has no connection before those ahead of it are whole.
+  if (!response.socket) response.req.socket.once('close', leave);
+  if (response.destroyed) leave();
 }

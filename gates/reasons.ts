@@ -49,6 +49,16 @@ export const REFUSALS = {
     'the model is not served in this dialect',
     'call it in a dialect that it speaks: GET /v1/models tells',
   ),
+  mcp_session_missing: final(
+    400,
+    'the request names no MCP session',
+    'send initialize first, then its Mcp-Session-Id with every request; or speak 2026-07-28, which has none',
+  ),
+  mcp_version_unknown: final(
+    400,
+    'this revision of MCP is not spoken in a session',
+    'send the MCP-Protocol-Version that initialize answered with',
+  ),
   token_missing: final(
     401,
     'no run token was sent',
@@ -96,6 +106,11 @@ export const REFUSALS = {
     'plain http goes only into a network that the operator opened for the host',
     'use https, or have an operator open the network: SALLYPORT_OPEN_NETWORKS',
   ),
+  origin_refused: final(
+    403,
+    'the request comes from a web page that the gates did not serve',
+    'send no Origin; an operator can add a host: SALLYPORT_GATES_HOSTS',
+  ),
   price_unknown: final(
     403,
     'a budget in money applies, and the price of the model is not known',
@@ -111,10 +126,25 @@ export const REFUSALS = {
     'the session has no keyed call of this key',
     'send the Idempotency-Key of a call that was made',
   ),
+  mcp_session_unknown: final(
+    404,
+    'there is no such MCP session of this run, or its client has ended it',
+    'send initialize for a new one',
+  ),
   route_unknown: final(
     404,
     'there is no such route',
-    'POST /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/messages, /v1beta/models/{model}:generateContent, /v1/http-calls/{tool}, /v1/tool-calls/{key}/cancel; GET /v1/models',
+    'POST /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/messages, /v1beta/models/{model}:generateContent, /v1/http-calls/{tool}, /v1/tool-calls/{key}/cancel, /mcp/{server}; GET /v1/models',
+  ),
+  method_refused: final(
+    405,
+    'without a session, MCP is POST alone',
+    'send POST, or the Mcp-Session-Id that initialize answered with',
+  ),
+  accept_refused: final(
+    406,
+    'the client takes no JSON, or no stream of events',
+    'send Accept: application/json, text/event-stream',
   ),
   run_stale: final(
     409,

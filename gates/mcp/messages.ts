@@ -38,6 +38,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /** The codes that are used here (JSON-RPC 2.0 section 5.1, and the revision 2026-07-28 of MCP). */
 export const RPC = {
+  parse: -32_700,
+  invalidRequest: -32_600,
   methodNotFound: -32_601,
   invalidParams: -32_602,
   internal: -32_603,

@@ -32,6 +32,9 @@ export interface McpRefusal {
   readonly detail?: RefusalDetail;
 }
 
+/** What comes of a request. */
+export type PeerOutcome = Answer | Failed | McpRefusal;
+
 /** What a server says of itself, but for what the manifest takes away. */
 export interface PeerAbout {
   readonly capabilities: JsonObject;
@@ -46,7 +49,7 @@ export interface McpPeer {
    * era's client alone: `initialize`, `server/discover`, `ping`, `logging/setLevel`, `resources/subscribe`,
    * `resources/unsubscribe`, `subscriptions/listen`.
    */
-  request(asked: Asked, way: Way): Promise<Answer | Failed | McpRefusal>;
+  request(asked: Asked, way: Way): Promise<PeerOutcome>;
   /** A notification of the client that is no cancellation: `notifications/roots/list_changed`, and what nobody knows. */
   notify(method: string, params: JsonObject): Promise<void>;
   /** Until it is closed or the peer's call is stopped. */

@@ -27,6 +27,7 @@ describe('the shape of a refusal', () => {
         ],
       },
     },
+    mcp: { jsonrpc: '2.0', id: null, error: { code: 409, message: 'M', data: { reason: 'run_stale' } } },
     own: { error: { code: 'run_stale', message: 'M' } },
   };
   for (const [surface, shape] of Object.entries(shapes)) {

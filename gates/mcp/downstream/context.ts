@@ -1,0 +1,61 @@
+/** What serving a client works with, and the first stages of each message: who asks, what is true of the run now, which peer. */
+import { decideRunStaleness } from '../../../core-lite/state/session.ts';
+import type { SealKey } from '../../../core-lite/vault/seal.ts';
+import type { Call, RunToken } from '../../calls.ts';
+import type { Gate } from '../../gate.ts';
+import type { Failed } from '../upstream/failures.ts';
+import type { McpPeer, McpRefusal, McpWay } from '../way.ts';
+import type { HeldCalls } from './held-calls.ts';
+import type { KeptStreams } from './kept-streams.ts';
+import type { LegacyMemory } from './legacy-memory.ts';
+import type { OpenStreams } from './open-streams.ts';
+
+export interface Downstream {
+  readonly gate: Pick<Gate, 'facts' | 'calls' | 'record' | 'now'>;
+  readonly way: McpWay;
+  /** The gates' class key. */
+  readonly seal: SealKey;
+  /** This gate's name among all. */
+  readonly replica: string;
+  readonly memory: LegacyMemory;
+  readonly kept: KeptStreams;
+  readonly held: HeldCalls;
+  readonly streams: OpenStreams;
+}
+
+/** A message that was read off its connection and authenticated. */
+export interface Arrival {
+  readonly token: RunToken;
+  /** As the path names it; `null` for `/mcp`. */
+  readonly server: string | null;
+  readonly source: string;
+  readonly userAgent: string;
+  readonly headers: readonly string[];
+}
+
+/** The peer, or why there is none, which is counted. */
+export async function openPeer(
+  down: Downstream,
+  call: Call,
+  { server, source }: Pick<Arrival, 'server' | 'source'>,
+): Promise<McpPeer | McpRefusal | Failed> {
+  const opened = await judgeAndOpen(down, call, server);
+  if ('refusal' in opened && opened.refusal !== 'client_left') {
+    down.gate.record.refusal(opened.refusal, source);
+  }
+  return opened;
+}
+
+async function judgeAndOpen(
+  { gate, way }: Downstream,
+  call: Call,
+  server: string | null,
+): Promise<McpPeer | McpRefusal | Failed> {
+  const { claims } = call.token;
+  const session = await gate.facts.session(claims.sub).catch(() => undefined);
+  if (session === undefined) return { refusal: 'facts_unavailable' };
+  // What was minted here names a session that is there, if only as an ended one.
+  if (!session) return { refusal: 'token_untrusted' };
+  if (decideRunStaleness(claims, session)) return { refusal: 'run_stale' };
+  return way.open({ call, session, server });
+}

@@ -1,0 +1,38 @@
+/** The side of MCP towards clients, put together. */
+import type { SealKey } from '../../../core-lite/vault/seal.ts';
+import type { Gate } from '../../gate.ts';
+import type { McpWay } from '../way.ts';
+import type { Downstream } from './context.ts';
+import { HeldCalls } from './held-calls.ts';
+import { KeptStreams } from './kept-streams.ts';
+import { LegacyMemory } from './legacy-memory.ts';
+import { OpenStreams } from './open-streams.ts';
+
+export interface McpDownstream extends Downstream {
+  /** Ends what has no end of its own, so that nobody waits for it when the gate shuts down. */
+  endStreams(): void;
+  close(): void;
+}
+
+export interface DownstreamOptions {
+  readonly gate: Pick<Gate, 'facts' | 'calls' | 'record' | 'now'>;
+  readonly way: McpWay;
+  readonly seal: SealKey;
+  readonly replica: string;
+}
+
+export function makeDownstream({ gate, way, seal, replica }: DownstreamOptions): McpDownstream {
+  const memory = new LegacyMemory();
+  const kept = new KeptStreams();
+  const held = new HeldCalls();
+  const streams = new OpenStreams();
+  return {
+    ...{ gate, way, seal, replica, memory, kept, held, streams },
+    endStreams: () => streams.close(),
+    close: () => {
+      streams.close();
+      held.close();
+      kept.close();
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** What a server asks of a legacy client: it goes out on the stream of the request that it belongs to, and its answer comes as a message of its own. */
+import { randomBytes } from 'node:crypto';
+import { type Answer, isJsonObject, RPC, type RpcResponse } from '../messages.ts';
+import type { ServerRequest } from '../upstream/server.ts';
+import type { Sink } from './exchange.ts';
+import { nameId, type Remembered } from './legacy-memory.ts';
+import { CANCELLED } from './names.ts';
+import type { NamedSession } from './session-id.ts';
+
+export interface Asking {
+  readonly session: NamedSession;
+  readonly memory: Remembered;
+  readonly exchange: Sink;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+export function askClient(asking: Asking, { method, params }: ServerRequest): Promise<Answer> {
+  const { session, memory, exchange, signal } = asking;
+  const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
+  if (needed !== undefined && session.clientCapabilities[needed] === undefined) {
+    return Promise.resolve(failed(RPC.methodNotFound, `the client cannot be asked for ${method}`));
+  }
+  if (signal.aborted) return Promise.resolve(GONE);
+  const id = `ask-${randomBytes(12).toString('base64url')}`;
+  return new Promise((resolve) => {
+    const settle = (answer: Answer): void => {
+      memory.asked.delete(nameId(id));
+      signal.removeEventListener('abort', takeBack);
+      resolve(answer);
+    };
+    const takeBack = (): void => {
+      exchange.send({ jsonrpc: '2.0', method: CANCELLED, params: { requestId: id } });
+      settle(GONE);
+    };
+    memory.asked.set(nameId(id), settle);
+    signal.addEventListener('abort', takeBack, { once: true });
+    exchange.send({ jsonrpc: '2.0', id, method, params });
+  });
+}
+
+/** @returns whether somebody waited for it */
+export function takeAnswer(memory: Remembered, response: RpcResponse): boolean {
+  const settle = memory.asked.get(nameId(response.id));
+  if (!settle) return false;
+  if ('error' in response) settle({ error: response.error });
+  else settle({ result: isJsonObject(response.result) ? response.result : {} });
+  return true;
+}
+
+function failed(code: number, message: string): Answer {
+  return { error: { code, message } };
+}
+
+const GONE = failed(RPC.internal, 'the client did not answer');
+const NEEDED: Readonly<Record<string, string>> = {
+  'sampling/createMessage': 'sampling',
+  'elicitation/create': 'elicitation',
+  'roots/list': 'roots',
+};

@@ -1,0 +1,136 @@
+/**
+ * Serves what a legacy client posts: a request is answered with JSON or a stream, everything else with 202. A client that
+ * leaves has cancelled nothing: its call goes on, and what it misses is kept for it.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Call } from '../../calls.ts';
+import { type RequestId, RPC, type RpcMessage, type RpcNotification, type RpcRequest } from '../messages.ts';
+import type { PeerOutcome } from '../way.ts';
+import { type Arrival, type Downstream, openPeer } from './context.ts';
+import { type Told, tellRefusal, tellUnanswered } from './errors.ts';
+import { Exchange, type Sink } from './exchange.ts';
+import { takeAnswer } from './legacy-answers.ts';
+import { initialize } from './legacy-initialize.ts';
+import { nameId, type Remembered } from './legacy-memory.ts';
+import { runLegacyRequest } from './legacy-request.ts';
+import { CANCELLED } from './names.ts';
+import type { NamedSession } from './session-id.ts';
+import { toLegacy, toLegacyError } from './translate.ts';
+
+/** `initialize`, which no session is named for. Never rejects. */
+export async function serveInitialize(
+  down: Downstream,
+  arrival: Arrival,
+  request: RpcRequest,
+  response: ServerResponse,
+): Promise<void> {
+  await withCall(down, arrival, request.id, new Exchange(response), async (call, exchange) => {
+    const peer = await openPeer(down, call, arrival);
+    if (!('about' in peer)) return tell(exchange, request.id, tellUnanswered(peer, arrival.userAgent));
+    const made = initialize(down, arrival, request, peer);
+    if (!made) return tell(exchange, request.id, TOO_MUCH);
+    const { id, result } = made;
+    exchange.finish({ jsonrpc: '2.0', id: request.id, result }, 200, { 'mcp-session-id': id });
+  });
+}
+
+/** A request of a session. Never rejects. */
+export async function serveLegacyRequest(
+  down: Downstream,
+  arrival: Arrival,
+  session: NamedSession,
+  request: RpcRequest,
+  exchange: Sink,
+): Promise<void> {
+  const memory = down.memory.of(session.key);
+  await withCall(down, arrival, request.id, exchange, async (call) => {
+    const cancelled = new AbortController();
+    const name = nameId(request.id);
+    const cancel = (): void => cancelled.abort();
+    memory.running.set(name, cancel);
+    try {
+      const peer = await openPeer(down, call, arrival);
+      if (!('about' in peer)) return tell(exchange, request.id, tellUnanswered(peer, arrival.userAgent));
+      const signal = AbortSignal.any([call.signal, cancelled.signal]);
+      const { headers } = arrival;
+      const outcome = await runLegacyRequest(peer, { session, memory, exchange, signal, headers }, request);
+      if (cancelled.signal.aborted) exchange.abandon();
+      else answer(exchange, request, outcome, arrival);
+    } finally {
+      if (memory.running.get(name) === cancel) memory.running.delete(name);
+    }
+  });
+}
+
+/** A notification, or the answer to what the client was asked. Never rejects. */
+export async function takeLegacyMessage(
+  down: Downstream,
+  arrival: Arrival,
+  session: NamedSession,
+  message: Exclude<RpcMessage, RpcRequest>,
+): Promise<void> {
+  const memory = down.memory.of(session.key);
+  if ('id' in message) {
+    takeAnswer(memory, message);
+    return;
+  }
+  if (message.method === CANCELLED) return cancelRunning(memory, message);
+  if (message.method === 'notifications/initialized') return;
+  const call = down.gate.calls.begin(arrival.token, down.gate.now(), null);
+  try {
+    const peer = await openPeer(down, call, arrival);
+    if ('about' in peer) await peer.notify(message.method, message.params ?? {});
+  } catch (error) {
+    down.gate.record.failure(error);
+  } finally {
+    down.gate.calls.end(call);
+  }
+}
+
+function cancelRunning(memory: Remembered, { params = {} }: RpcNotification): void {
+  const { requestId } = params;
+  if (typeof requestId !== 'string' && typeof requestId !== 'number') return;
+  memory.running.get(nameId(requestId))?.();
+}
+
+async function withCall(
+  { gate }: Downstream,
+  { token, userAgent }: Arrival,
+  id: RequestId,
+  exchange: Sink,
+  work: (call: Call, exchange: Sink) => Promise<void>,
+): Promise<void> {
+  const call = gate.calls.begin(token, gate.now(), null);
+  try {
+    await work(call, exchange);
+  } catch (error) {
+    gate.record.failure(error);
+    tell(exchange, id, tellRefusal({ refusal: 'internal' }, userAgent));
+  } finally {
+    gate.calls.end(call);
+  }
+}
+
+function answer(
+  exchange: Sink,
+  { id, method }: RpcRequest,
+  outcome: PeerOutcome,
+  { userAgent }: Arrival,
+): void {
+  if ('failure' in outcome || 'refusal' in outcome) tell(exchange, id, tellUnanswered(outcome, userAgent));
+  else if ('error' in outcome) exchange.finish({ jsonrpc: '2.0', id, error: toLegacyError(outcome.error) });
+  else exchange.finish({ jsonrpc: '2.0', id, result: toLegacy(method, outcome.result) });
+}
+
+function tell(exchange: Sink, id: RequestId, { error, status, headers }: Told): void {
+  exchange.finish({ jsonrpc: '2.0', id, error }, status, headers);
+}
+
+const TOO_MUCH: Told = {
+  error: {
+    code: RPC.invalidParams,
+    message: 'clientInfo and capabilities are too long; send at most 6 KiB',
+  },
+  status: 400,
+  headers: {},
+};

@@ -1,0 +1,33 @@
+/** One request of a modern client while it is served, and how it is answered with an error. */
+import type { ServerResponse } from 'node:http';
+import type { Call } from '../../calls.ts';
+import { type RequestId, RPC, type RpcError, type RpcRequest } from '../messages.ts';
+import type { Told } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import { toModernError } from './translate.ts';
+
+export interface ModernServing {
+  readonly call: Call;
+  readonly request: RpcRequest;
+  readonly exchange: Exchange;
+  readonly response: ServerResponse;
+  /** Set where the call outlives this answer to it. */
+  readonly keep: { held: boolean };
+}
+
+/** Answers with an error of the gate's own. */
+export function tell(exchange: Exchange, id: RequestId, { error, status, headers }: Told): void {
+  exchange.finish({ jsonrpc: '2.0', id, error }, status, headers);
+}
+
+/** Answers with an error of the server's. */
+export function tellServerError(exchange: Exchange, { id, method }: RpcRequest, error: RpcError): void {
+  const shown = toModernError(method, error);
+  exchange.finish({ jsonrpc: '2.0', id, error: shown }, STATUS_OF_CODE.get(shown.code) ?? 200);
+}
+
+/** Of 2026-07-28: what a code that the protocol defines makes of the answer's status. */
+const STATUS_OF_CODE: ReadonlyMap<number, number> = new Map([
+  [RPC.methodNotFound, 404],
+  [RPC.missingCapability, 400],
+]);

@@ -1,0 +1,158 @@
+/**
+ * A modern client's request, in rounds where the server wants to know something: its answer is then the question, with
+ * a state, and the client asks again with the state and what it found out. A modern server asks so by itself; for a
+ * legacy server, which asks in the middle of a call, the call waits meanwhile.
+ */
+import type { Call } from '../../calls.ts';
+import { isJsonObject, type JsonObject, RPC } from '../messages.ts';
+import type { Asked, ServerRequest, Way } from '../upstream/server.ts';
+import type { McpPeer, PeerOutcome } from '../way.ts';
+import { progressFor, type ReadRequest } from './asked.ts';
+import type { Arrival, Downstream } from './context.ts';
+import { tellRefusal, tellUnanswered } from './errors.ts';
+import { HeldCall, type Listener } from './held-calls.ts';
+import { hearsLog } from './log-level.ts';
+import { type ModernServing, tell, tellServerError } from './modern-answer.ts';
+import { LOG_MESSAGE } from './names.ts';
+import { openState, type StateOf, sealState } from './request-state.ts';
+import { toModern } from './translate.ts';
+
+export async function runModernRequest(
+  down: Downstream,
+  arrival: Arrival,
+  peer: McpPeer,
+  serving: ModernServing,
+  read: ReadRequest,
+): Promise<void> {
+  const { exchange, request } = serving;
+  const of: StateOf = { session: arrival.token.claims.sub, server: arrival.server, asked: read.asked };
+  const held = findCall(down, peer, serving, of, read);
+  if (typeof held === 'string') {
+    const error = { code: RPC.invalidParams, message: held };
+    return tell(exchange, request.id, { error, status: 200, headers: {} });
+  }
+  held.listener = listen(serving, read);
+  const leave = (): void => held.cancel();
+  serving.call.signal.addEventListener('abort', leave, { once: true });
+  if (serving.call.signal.aborted) leave();
+  const turn = await held.next();
+  serving.call.signal.removeEventListener('abort', leave);
+  if ('outcome' in turn) return answer(down, arrival, peer, serving, of, turn.outcome);
+  held.listener = DEAF;
+  const id = down.held.hold(held);
+  if (id === null) {
+    held.cancel();
+    return tell(exchange, request.id, tellRefusal({ refusal: 'gate_busy' }, arrival.userAgent));
+  }
+  const requestState = sealState(down.seal, of, { kind: 'held', id, replica: down.replica });
+  const inputRequests = askInput(turn.questions);
+  const result = toModern(
+    request.method,
+    { resultType: 'input_required', inputRequests, requestState },
+    peer.about,
+  );
+  exchange.finish({ jsonrpc: '2.0', id: request.id, result });
+}
+
+/** The call that this round is of: one that waits, or a new one. Else what is wrong with the round. */
+function findCall(
+  down: Downstream,
+  peer: McpPeer,
+  serving: ModernServing,
+  of: StateOf,
+  { asked }: ReadRequest,
+): HeldCall | string {
+  const { requestState, inputResponses } = asked.params;
+  if (requestState === undefined) return begin(down, peer, serving, asked);
+  const state = openState(down.seal, of, requestState);
+  if (!state) return 'requestState is not what was given out for this request';
+  if (state.kind === 'theirs') {
+    return begin(down, peer, serving, { ...asked, params: { ...asked.params, requestState: state.state } });
+  }
+  const held = state.replica === down.replica ? down.held.take(state.id) : null;
+  if (!held) return 'the call does not wait any more; ask anew, without requestState';
+  held.answer(isJsonObject(inputResponses) ? inputResponses : {});
+  return held;
+}
+
+function begin(down: Downstream, peer: McpPeer, serving: ModernServing, asked: Asked): HeldCall {
+  const held = new HeldCall(DEAF);
+  const { call, keep } = serving;
+  // It may wait for another round than this one's; its own end lets go of it.
+  keep.held = true;
+  const outcome = peer.request(asked, wayOf(held, call, asked)).finally(() => down.gate.calls.end(call));
+  held.begin(outcome);
+  return held;
+}
+
+function wayOf(held: HeldCall, call: Call, asked: Asked): Way {
+  return {
+    signal: AbortSignal.any([call.signal, held.signal]),
+    onProgress: (params) => held.listener.progress(params),
+    onLog: (params) => held.listener.log(params),
+    onRequest: async (question) => refuseQuestion(question, asked) ?? held.ask(question),
+  };
+}
+
+/** A server asks only what its client can; one that is asked for anything else may leave it alone. */
+function refuseQuestion({ method }: ServerRequest, { meta }: Asked) {
+  const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
+  if (needed !== undefined && meta.client.capabilities[needed] !== undefined) return null;
+  return { error: { code: RPC.methodNotFound, message: `the client cannot be asked for ${method}` } };
+}
+
+function listen({ exchange }: ModernServing, { asked, progressToken }: ReadRequest): Listener {
+  const { logLevel } = asked.meta;
+  return {
+    progress: (params) => {
+      if (progressToken !== null) exchange.send(progressFor(progressToken, params));
+    },
+    log: (params) => {
+      if (hearsLog(logLevel, params)) exchange.send({ jsonrpc: '2.0', method: LOG_MESSAGE, params });
+    },
+  };
+}
+
+function answer(
+  down: Downstream,
+  arrival: Arrival,
+  peer: McpPeer,
+  { exchange, request }: ModernServing,
+  of: StateOf,
+  outcome: PeerOutcome,
+): void {
+  if ('failure' in outcome || 'refusal' in outcome) {
+    tell(exchange, request.id, tellUnanswered(outcome, arrival.userAgent));
+  } else if ('error' in outcome) tellServerError(exchange, request, outcome.error);
+  else {
+    const result = toModern(request.method, sealed(down, of, outcome.result), peer.about);
+    exchange.finish({ jsonrpc: '2.0', id: request.id, result });
+  }
+}
+
+/** A question of a modern server, with its state sealed. */
+function sealed(down: Downstream, of: StateOf, result: JsonObject): JsonObject {
+  const { resultType, requestState } = result;
+  if (resultType !== 'input_required' || typeof requestState !== 'string') return result;
+  return { ...result, requestState: sealState(down.seal, of, { kind: 'theirs', state: requestState }) };
+}
+
+function askInput(questions: Readonly<Record<string, ServerRequest>>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(questions).map(([key, { method, params }]) => [
+      key,
+      { method, params: withoutMeta(params) },
+    ]),
+  );
+}
+
+function withoutMeta({ _meta, ...params }: JsonObject): JsonObject {
+  return params;
+}
+
+const DEAF: Listener = { progress: () => {}, log: () => {} };
+const NEEDED: Readonly<Record<string, string>> = {
+  'sampling/createMessage': 'sampling',
+  'elicitation/create': 'elicitation',
+  'roots/list': 'roots',
+};
