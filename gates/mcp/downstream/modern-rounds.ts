@@ -31,7 +31,6 @@ export async function runModernRequest(
     const error = { code: RPC.invalidParams, message: held };
     return tell(exchange, request.id, { error, status: 200, headers: {} });
   }
-  held.listener = listen(serving, read);
   const leave = (): void => held.cancel();
   serving.call.signal.addEventListener('abort', leave, { once: true });
   if (serving.call.signal.aborted) leave();
@@ -60,23 +59,33 @@ function findCall(
   peer: McpPeer,
   serving: ModernServing,
   of: StateOf,
-  { asked }: ReadRequest,
+  read: ReadRequest,
 ): HeldCall | string {
+  const { asked } = read;
   const { requestState, inputResponses } = asked.params;
-  if (requestState === undefined) return begin(down, peer, serving, asked);
+  const listener = listen(serving, read);
+  if (requestState === undefined) return begin(down, peer, serving, asked, listener);
   const state = openState(down.seal, of, requestState);
   if (!state) return 'requestState is not what was given out for this request';
   if (state.kind === 'theirs') {
-    return begin(down, peer, serving, { ...asked, params: { ...asked.params, requestState: state.state } });
+    const theirs = { ...asked, params: { ...asked.params, requestState: state.state } };
+    return begin(down, peer, serving, theirs, listener);
   }
   const held = state.replica === down.replica ? down.held.take(state.id) : null;
   if (!held) return 'the call does not wait any more; ask anew, without requestState';
+  held.listener = listener;
   held.answer(isJsonObject(inputResponses) ? inputResponses : {});
   return held;
 }
 
-function begin(down: Downstream, peer: McpPeer, serving: ModernServing, asked: Asked): HeldCall {
-  const held = new HeldCall(DEAF);
+function begin(
+  down: Downstream,
+  peer: McpPeer,
+  serving: ModernServing,
+  asked: Asked,
+  listener: Listener,
+): HeldCall {
+  const held = new HeldCall(listener);
   const { call, keep } = serving;
   // It may wait for another round than this one's; its own end lets go of it.
   keep.held = true;

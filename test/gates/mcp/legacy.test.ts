@@ -5,6 +5,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Agent, fetch as undiciFetch } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { scriptPeer } from '../../support/mcp-peer.ts';
 import { type McpStand, type StandGate, startMcpStand } from '../../support/mcp-stand.ts';
@@ -35,13 +36,18 @@ afterEach(() => {
 });
 afterAll(() => stand.close());
 
+/** On a connection of its own each time: one that is kept may belong to a gate that was just stopped. */
+const agent = new Agent({ pipelining: 0 });
+const fetchAnew = ((url: string | URL, init?: object) =>
+  undiciFetch(url, { ...init, dispatcher: agent })) as unknown as typeof fetch;
+
 type AnyClient = ClientV1 | ClientV2;
 
 const LINES = ['v1', 'v2'] as const;
 
 async function connect(line: (typeof LINES)[number], at = gate, server = 'one'): Promise<AnyClient> {
   const requestInit = { headers: { authorization: `Bearer ${await stand.token()}` } };
-  const options = { requestInit };
+  const options = { requestInit, fetch: fetchAnew };
   if (line === 'v1') {
     const client = new ClientV1({ name: 'old', version: '1' }, { capabilities: { roots: {} } });
     await client.connect(new TransportV1(at.url(server), options) as Parameters<ClientV1['connect']>[0]);
