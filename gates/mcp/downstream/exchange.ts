@@ -9,7 +9,7 @@ import { EventStream } from './event-stream.ts';
 import type { KeptStream } from './kept-streams.ts';
 
 /** Where the answer of one request goes. */
-export type Sink = Pick<Exchange, 'send' | 'finish' | 'abandon'>;
+export type Sink = Pick<Exchange, 'begin' | 'send' | 'finish' | 'abandon'>;
 
 export interface ExchangeOptions {
   /** Beside those of its kind. */
@@ -29,7 +29,7 @@ export class Exchange {
   constructor(response: ServerResponse, options: ExchangeOptions = {}) {
     this.#response = response;
     this.#options = options;
-    this.#patience = setTimeout(() => this.#begin(), PATIENCE_MS).unref();
+    this.#patience = setTimeout(() => this.begin(), PATIENCE_MS).unref();
     response.once('close', () => clearTimeout(this.#patience));
   }
 
@@ -40,7 +40,7 @@ export class Exchange {
 
   send(message: RpcMessage): void {
     if (this.#ended) return;
-    this.#begin();
+    this.begin();
     this.#say(message);
   }
 
@@ -63,7 +63,7 @@ export class Exchange {
   /** Its stream, for someone else to go on with; `null` where the client is gone. */
   handOver(): EventStream | null {
     if (this.#ended) return null;
-    this.#begin();
+    this.begin();
     this.#stop();
     return this.#stream;
   }
@@ -71,7 +71,7 @@ export class Exchange {
   /** Ends it without an answer: of a request that its client took back. */
   abandon(): void {
     if (this.#ended) return;
-    this.#begin();
+    this.begin();
     this.#stop();
     this.#close();
   }
@@ -86,7 +86,8 @@ export class Exchange {
     this.#stream?.end();
   }
 
-  #begin(): void {
+  /** As a stream, before there is anything to say. */
+  begin(): void {
     if (this.#stream || this.#ended || this.#response.destroyed || this.#response.headersSent) return;
     clearTimeout(this.#patience);
     this.#stream = new EventStream(this.#response, this.#options.headers);

@@ -4,6 +4,7 @@
  * client does not come back is cancelled; what waits is bounded.
  */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, isJsonObject, type JsonObject, RPC } from '../messages.ts';
 import type { ServerRequest } from '../upstream/server.ts';
 import type { PeerOutcome } from '../way.ts';
@@ -29,6 +30,7 @@ export class HeldCall {
   listener: Listener;
   readonly #questions = new Map<string, Question>();
   readonly #controller = new AbortController();
+  readonly #settled = Promise.withResolvers<PeerOutcome>();
   #outcome: Promise<PeerOutcome> | null = null;
   #wake: (() => void) | null = null;
   #count = 0;
@@ -42,9 +44,15 @@ export class HeldCall {
   }
 
   begin(outcome: Promise<PeerOutcome>): void {
-    this.#outcome = outcome;
+    this.#outcome = Promise.race([outcome, this.#settled.promise]);
     // Whoever waits for it hears of a fault; nobody may wait just then.
-    outcome.catch(() => {});
+    this.#outcome.catch(() => {});
+  }
+
+  /** Ends it with an outcome of our own; what the server still does of it is cancelled. */
+  settle(outcome: PeerOutcome): void {
+    this.#settled.resolve(outcome);
+    this.cancel();
   }
 
   cancel(): void {
@@ -79,7 +87,10 @@ export class HeldCall {
       this.#wake = () => resolve(null);
       if (this.#questions.size > 0) resolve(null);
     });
-    const first = await Promise.race([this.#outcome.then((outcome) => ({ outcome })), asked]);
+    const ended = this.#outcome.then((outcome) => ({ outcome }));
+    // What is asked at the same time goes out together.
+    const gathered = asked.then(() => pause(GATHER_MS, null));
+    const first = await Promise.race([ended, gathered]);
     this.#wake = null;
     if (first) return first;
     return {
@@ -123,6 +134,7 @@ export class HeldCalls {
 }
 
 const GONE: Answer = { error: { code: RPC.internal, message: 'the client did not answer' } };
+const GATHER_MS = 50;
 /** A person may have to be asked. */
 const MAX_WAIT_MS = 10 * 60_000;
 const MAX_WAITING = 1_000;

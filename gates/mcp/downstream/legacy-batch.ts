@@ -23,6 +23,7 @@ export async function serveBatch(
 
 function sinkOf(stream: EventStream): Sink {
   return {
+    begin: () => {},
     send: (message) => stream.send(message),
     finish: (message) => stream.send(message),
     abandon: () => {},

@@ -9,6 +9,7 @@ import { sendJson } from './json-answer.ts';
 import { serveLegacyRequest, takeLegacyMessage } from './legacy.ts';
 import { serveBatch } from './legacy-batch.ts';
 import { findSession } from './legacy-session.ts';
+import { RESUMES_IN } from './names.ts';
 import type { NamedSession } from './session-id.ts';
 
 export async function postToSession(
@@ -57,5 +58,4 @@ function isMessage(value: unknown): value is RpcMessage {
 }
 
 const BATCHES_IN = '2025-03-26';
-const RESUMES_IN = '2025-11-25';
 const MAX_BATCH = 100;

@@ -13,7 +13,7 @@ import { takeAnswer } from './legacy-answers.ts';
 import { initialize } from './legacy-initialize.ts';
 import { nameId, type Remembered } from './legacy-memory.ts';
 import { runLegacyRequest } from './legacy-request.ts';
-import { CANCELLED } from './names.ts';
+import { CANCELLED, RESUMES_IN } from './names.ts';
 import type { NamedSession } from './session-id.ts';
 import { toLegacy, toLegacyError } from './translate.ts';
 
@@ -51,6 +51,8 @@ export async function serveLegacyRequest(
     try {
       const peer = await openPeer(down, call, arrival);
       if (!('about' in peer)) return tell(exchange, request.id, tellUnanswered(peer, arrival.userAgent));
+      // From here on the client may lose its connection, and take the answer up again.
+      if (session.version === RESUMES_IN) exchange.begin();
       const signal = AbortSignal.any([call.signal, cancelled.signal]);
       const { headers } = arrival;
       const outcome = await runLegacyRequest(peer, { session, memory, exchange, signal, headers }, request);

@@ -4,7 +4,7 @@
  * legacy server, which asks in the middle of a call, the call waits meanwhile.
  */
 import type { Call } from '../../calls.ts';
-import { isJsonObject, type JsonObject, RPC } from '../messages.ts';
+import { type Answer, isJsonObject, type JsonObject, RPC } from '../messages.ts';
 import type { Asked, ServerRequest, Way } from '../upstream/server.ts';
 import type { McpPeer, PeerOutcome } from '../way.ts';
 import { progressFor, type ReadRequest } from './asked.ts';
@@ -99,15 +99,24 @@ function wayOf(held: HeldCall, call: Call, asked: Asked): Way {
     signal: AbortSignal.any([call.signal, held.signal]),
     onProgress: (params) => held.listener.progress(params),
     onLog: (params) => held.listener.log(params),
-    onRequest: async (question) => refuseQuestion(question, asked) ?? held.ask(question),
+    onRequest: async (question) => refuseQuestion(held, question, asked) ?? held.ask(question),
   };
 }
 
-/** A server asks only what its client can; one that is asked for anything else may leave it alone. */
-function refuseQuestion({ method }: ServerRequest, { meta }: Asked) {
+/**
+ * A legacy server was told what its session's clients can do at most; this one can do less, and in its era what needs
+ * more than it can has failed with that.
+ */
+function refuseQuestion(held: HeldCall, { method }: ServerRequest, { meta }: Asked): Answer | null {
   const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
-  if (needed !== undefined && meta.client.capabilities[needed] !== undefined) return null;
-  return { error: { code: RPC.methodNotFound, message: `the client cannot be asked for ${method}` } };
+  if (needed === undefined) {
+    return { error: { code: RPC.methodNotFound, message: `the client cannot be asked for ${method}` } };
+  }
+  if (meta.client.capabilities[needed] !== undefined) return null;
+  const message = `the server asks for ${method}, and the client did not declare ${needed}`;
+  const data = { requiredCapabilities: { [needed]: {} } };
+  held.settle({ error: { code: RPC.missingCapability, message, data } });
+  return { error: { code: RPC.methodNotFound, message } };
 }
 
 function listen({ exchange }: ModernServing, { asked, progressToken }: ReadRequest): Listener {

@@ -2,6 +2,8 @@
 export const MODERN_VERSION = '2026-07-28';
 /** Newest first. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+/** From which on a client takes a stream up again that broke. */
+export const RESUMES_IN = '2025-11-25';
 
 export const META = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',

@@ -287,10 +287,14 @@ describe('a server that asks in the middle of a call', () => {
     expect((await post('tools/call', round)).last.result['resultType']).toBe('complete');
   });
 
-  it('is told that the client cannot be asked', async () => {
-    const meta = { 'io.modelcontextprotocol/clientCapabilities': {} };
-    const { last } = await post('tools/call', params, { meta });
-    expect(last.result['heard']).toMatchObject({ error: { code: -32_601 } });
+  it('has failed where the client cannot be asked', async () => {
+    const meta = { 'io.modelcontextprotocol/clientCapabilities': { roots: {} } };
+    const { last, status } = await post('tools/call', params, { meta });
+    expect([status, last.error]).toMatchObject([
+      400,
+      { code: -32_021, data: { requiredCapabilities: { elicitation: {} } } },
+    ]);
+    await expect.poll(() => gate.calls.size).toBe(0);
   });
 
   it('keeps a modern server’s state sealed', async () => {
