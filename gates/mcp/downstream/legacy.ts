@@ -46,7 +46,11 @@ export async function serveLegacyRequest(
   await withCall(down, arrival, request.id, exchange, async (call) => {
     const cancelled = new AbortController();
     const name = nameId(request.id);
-    const cancel = (): void => cancelled.abort();
+    const cancel = (): void => {
+      cancelled.abort();
+      // What is said of it from now on is of no use to anyone.
+      exchange.abandon();
+    };
     memory.running.set(name, cancel);
     try {
       const peer = await openPeer(down, call, arrival);
@@ -56,8 +60,7 @@ export async function serveLegacyRequest(
       const signal = AbortSignal.any([call.signal, cancelled.signal]);
       const { headers } = arrival;
       const outcome = await runLegacyRequest(peer, { session, memory, exchange, signal, headers }, request);
-      if (cancelled.signal.aborted) exchange.abandon();
-      else answer(exchange, request, outcome, arrival);
+      answer(exchange, request, outcome, arrival);
     } finally {
       if (memory.running.get(name) === cancel) memory.running.delete(name);
     }

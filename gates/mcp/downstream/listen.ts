@@ -45,7 +45,7 @@ export function serveListen(down: Downstream, peer: McpPeer, serving: ModernServ
 }
 
 /** Of what is asked for, what there is to hear; `null` where it is no filter. */
-export function readFilter(asked: unknown, { capabilities }: PeerAbout): PeerFilter | null {
+function readFilter(asked: unknown, { capabilities }: PeerAbout): PeerFilter | null {
   if (!isJsonObject(asked)) return null;
   const filter: Record<string, unknown> = {};
   for (const { flag, capability } of Object.values(CHANGES)) {

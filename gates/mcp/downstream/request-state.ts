@@ -37,7 +37,7 @@ export function openState(key: SealKey, of: StateOf, text: unknown): RequestStat
 }
 
 /** Its parameters without what belongs to a round. */
-export function withoutRound(params: JsonObject): JsonObject {
+function withoutRound(params: JsonObject): JsonObject {
   const { inputResponses: _responses, requestState: _state, ...rest } = params;
   return rest;
 }
