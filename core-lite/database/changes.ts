@@ -19,7 +19,8 @@ export interface Change {
     | 'session'
     | 'model'
     | 'tenant'
-    | 'budget';
+    | 'budget'
+    | 'mcp_letter';
   readonly id: string;
 }
 
@@ -165,7 +166,7 @@ async function hangUp(client: pg.Client, waitMs: number): Promise<void> {
 /** A notice that cannot be read is no change; a kind from a newer program is not ours to judge. */
 function parseChange(payload: string | undefined): Change[] {
   const match =
-    /^(environment|signing_key|authority|credential|session|model|tenant|budget) (\S{1,200})$/.exec(
+    /^(environment|signing_key|authority|credential|session|model|tenant|budget|mcp_letter) (\S{1,200})$/.exec(
       payload ?? '',
     );
   return match ? [{ kind: match[1] as Change['kind'], id: match[2] as string }] : [];

@@ -17,6 +17,7 @@ import type { Gate } from '../../gates/gate.ts';
 import { buildListener } from '../../gates/listen.ts';
 import { makeDownstream } from '../../gates/mcp/downstream/downstream.ts';
 import { addMcpRoutes } from '../../gates/mcp/downstream/routes.ts';
+import { ALL_GATES, type Letter, type Letters } from '../../gates/mcp/letters.ts';
 import type { McpWay } from '../../gates/mcp/way.ts';
 import type { Recorder } from '../../gates/record.ts';
 
@@ -67,6 +68,14 @@ export async function startMcpStand(way: McpWay): Promise<McpStand> {
       heard.push((id) => change({ kind: 'session', id })),
   } as unknown as ChangeFeed;
 
+  const boxes = new Map<string, (letter: Letter) => void>();
+  const lettersOf = (replica: string): Letters => ({
+    receive: (take) => void boxes.set(replica, take),
+    send: async (to, letter) => {
+      for (const [name, take] of boxes) if (to === name || to === ALL_GATES) take(letter);
+    },
+  });
+
   const start = async (port = 0): Promise<StandGate> => {
     const calls = new Calls({ feed, facts, graceMs: 1_000 });
     const gate = {
@@ -76,7 +85,8 @@ export async function startMcpStand(way: McpWay): Promise<McpStand> {
       now: () => new Date(),
       tokens: new TokenCache('run'),
     } as unknown as Gate;
-    const down = makeDownstream({ gate, way, seal, replica: `rep_${randomBytes(4).toString('hex')}` });
+    const replica = `rep_${randomBytes(4).toString('hex')}`;
+    const down = makeDownstream({ gate, way, seal, replica, letters: lettersOf(replica) });
     const app = buildListener({ gate, hosts: [] });
     addMcpRoutes(app, gate, down, new Set(['localhost', '127.0.0.1', '[::1]']));
     await app.listen({ host: '127.0.0.1', port });

@@ -3,6 +3,7 @@ import { decideRunStaleness } from '../../../core-lite/state/session.ts';
 import type { SealKey } from '../../../core-lite/vault/seal.ts';
 import type { Call, RunToken } from '../../calls.ts';
 import type { Gate } from '../../gate.ts';
+import type { Letters } from '../letters.ts';
 import type { Failed } from '../upstream/failures.ts';
 import type { McpPeer, McpRefusal, McpWay } from '../way.ts';
 import type { HeldCalls } from './held-calls.ts';
@@ -21,6 +22,7 @@ export interface Downstream {
   readonly kept: KeptStreams;
   readonly held: HeldCalls;
   readonly streams: OpenStreams;
+  readonly letters: Letters;
 }
 
 /** A message that was read off its connection and authenticated. */

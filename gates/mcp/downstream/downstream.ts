@@ -1,10 +1,12 @@
 /** The side of MCP towards clients, put together. */
 import type { SealKey } from '../../../core-lite/vault/seal.ts';
 import type { Gate } from '../../gate.ts';
+import type { Letters } from '../letters.ts';
 import type { McpWay } from '../way.ts';
 import type { Downstream } from './context.ts';
 import { HeldCalls } from './held-calls.ts';
 import { KeptStreams } from './kept-streams.ts';
+import { takeLetter } from './legacy-letters.ts';
 import { LegacyMemory } from './legacy-memory.ts';
 import { OpenStreams } from './open-streams.ts';
 
@@ -19,15 +21,17 @@ export interface DownstreamOptions {
   readonly way: McpWay;
   readonly seal: SealKey;
   readonly replica: string;
+  readonly letters: Letters;
 }
 
-export function makeDownstream({ gate, way, seal, replica }: DownstreamOptions): McpDownstream {
+export function makeDownstream({ gate, way, seal, replica, letters }: DownstreamOptions): McpDownstream {
   const memory = new LegacyMemory();
   const kept = new KeptStreams();
   const held = new HeldCalls();
   const streams = new OpenStreams();
+  letters.receive((letter) => takeLetter(memory, letter));
   return {
-    ...{ gate, way, seal, replica, memory, kept, held, streams },
+    ...{ gate, way, seal, replica, letters, memory, kept, held, streams },
     endStreams: () => streams.close(),
     close: () => {
       streams.close();

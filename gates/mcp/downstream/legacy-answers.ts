@@ -1,13 +1,15 @@
 /** What a server asks of a legacy client: it goes out on the stream of the request that it belongs to, and its answer comes as a message of its own. */
-import { randomBytes } from 'node:crypto';
-import { type Answer, isJsonObject, RPC, type RpcResponse } from '../messages.ts';
+import { type Answer, RPC, type RpcResponse } from '../messages.ts';
 import type { ServerRequest } from '../upstream/server.ts';
 import type { Sink } from './exchange.ts';
+import { makeAskId, readAnswer } from './legacy-letters.ts';
 import { nameId, type Remembered } from './legacy-memory.ts';
 import { CANCELLED } from './names.ts';
 import type { NamedSession } from './session-id.ts';
 
 export interface Asking {
+  /** This gate's name. */
+  readonly replica: string;
   readonly session: NamedSession;
   readonly memory: Remembered;
   readonly exchange: Sink;
@@ -16,13 +18,13 @@ export interface Asking {
 }
 
 export function askClient(asking: Asking, { method, params }: ServerRequest): Promise<Answer> {
-  const { session, memory, exchange, signal } = asking;
+  const { replica, session, memory, exchange, signal } = asking;
   const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
   if (needed !== undefined && session.clientCapabilities[needed] === undefined) {
     return Promise.resolve(failed(RPC.methodNotFound, `the client cannot be asked for ${method}`));
   }
   if (signal.aborted) return Promise.resolve(GONE);
-  const id = `ask-${randomBytes(12).toString('base64url')}`;
+  const id = makeAskId(replica);
   return new Promise((resolve) => {
     const settle = (answer: Answer): void => {
       memory.asked.delete(nameId(id));
@@ -43,8 +45,7 @@ export function askClient(asking: Asking, { method, params }: ServerRequest): Pr
 export function takeAnswer(memory: Remembered, response: RpcResponse): boolean {
   const settle = memory.asked.get(nameId(response.id));
   if (!settle) return false;
-  if ('error' in response) settle({ error: response.error });
-  else settle({ result: isJsonObject(response.result) ? response.result : {} });
+  settle(readAnswer(response));
   return true;
 }
 

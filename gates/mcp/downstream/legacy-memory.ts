@@ -18,6 +18,11 @@ export class LegacyMemory {
     return held;
   }
 
+  /** What is held of it; nothing is made. */
+  peek(key: string): Remembered | undefined {
+    return this.#sessions.get(key);
+  }
+
   /** Its client ended the session. */
   end(key: string): void {
     const held = this.of(key);

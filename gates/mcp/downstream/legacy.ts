@@ -11,7 +11,8 @@ import { type Told, tellRefusal, tellUnanswered } from './errors.ts';
 import { Exchange, type Sink } from './exchange.ts';
 import { takeAnswer } from './legacy-answers.ts';
 import { initialize } from './legacy-initialize.ts';
-import { nameId, type Remembered } from './legacy-memory.ts';
+import { forwardAnswer, forwardCancel } from './legacy-letters.ts';
+import { nameId } from './legacy-memory.ts';
 import { runLegacyRequest } from './legacy-request.ts';
 import { CANCELLED, RESUMES_IN } from './names.ts';
 import type { NamedSession } from './session-id.ts';
@@ -59,7 +60,11 @@ export async function serveLegacyRequest(
       if (session.version === RESUMES_IN) exchange.begin();
       const signal = AbortSignal.any([call.signal, cancelled.signal]);
       const { headers } = arrival;
-      const outcome = await runLegacyRequest(peer, { session, memory, exchange, signal, headers }, request);
+      const outcome = await runLegacyRequest(
+        peer,
+        { replica: down.replica, session, memory, exchange, signal, headers },
+        request,
+      );
       answer(exchange, request, outcome, arrival);
     } finally {
       if (memory.running.get(name) === cancel) memory.running.delete(name);
@@ -76,10 +81,10 @@ export async function takeLegacyMessage(
 ): Promise<void> {
   const memory = down.memory.of(session.key);
   if ('id' in message) {
-    takeAnswer(memory, message);
+    if (!takeAnswer(memory, message)) await forwardAnswer(down.letters, down.replica, session.key, message);
     return;
   }
-  if (message.method === CANCELLED) return cancelRunning(memory, message);
+  if (message.method === CANCELLED) return cancelRunning(down, session, message);
   if (message.method === 'notifications/initialized') return;
   const call = down.gate.calls.begin(arrival.token, down.gate.now(), null);
   try {
@@ -92,10 +97,16 @@ export async function takeLegacyMessage(
   }
 }
 
-function cancelRunning(memory: Remembered, { params = {} }: RpcNotification): void {
-  const { requestId } = params;
-  if (typeof requestId !== 'string' && typeof requestId !== 'number') return;
-  memory.running.get(nameId(requestId))?.();
+async function cancelRunning(
+  { memory, letters }: Downstream,
+  { key }: NamedSession,
+  { params = {} }: RpcNotification,
+): Promise<void> {
+  const { requestId: id } = params;
+  if ((typeof id !== 'string' && typeof id !== 'number') || String(id).length > MAX_ID_LENGTH) return;
+  const cancel = memory.of(key).running.get(nameId(id));
+  if (cancel) cancel();
+  else await forwardCancel(letters, key, id);
 }
 
 async function withCall(
@@ -131,6 +142,7 @@ function tell(exchange: Sink, id: RequestId, { error, status, headers }: Told): 
   exchange.finish({ jsonrpc: '2.0', id, error }, status, headers);
 }
 
+const MAX_ID_LENGTH = 256;
 const TOO_MUCH: Told = {
   error: {
     code: RPC.invalidParams,

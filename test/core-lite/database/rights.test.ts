@@ -63,6 +63,7 @@ const MATRIX: Readonly<Record<string, readonly [core: string, gates: string, egr
     '',
     '',
   ],
+  mcp_letters: ['', 'SELECT INSERT DELETE', ''],
 };
 
 beforeAll(async () => {

@@ -186,6 +186,21 @@ describe('a call of a legacy client', () => {
     expect((await whole(Promise.resolve(asking))).result).toEqual({ content: [], heard: { result } });
   });
 
+  it('is answered and cancelled at any gate', async () => {
+    const replica = await stand.gate();
+    const [asking, waiting] = [await call('asks'), await call('waits', 'w', { progressToken: 1 })];
+    await expect.poll(() => [asking, waiting].map((each) => each.messages().length)).toEqual([1, 1]);
+    const before = cancelled;
+    client.at = replica;
+    const result = { action: 'decline' };
+    await client.post({ jsonrpc: '2.0', id: asking.messages()[0]?.['id'], result });
+    expect((await whole(Promise.resolve(asking))).result).toEqual({ content: [], heard: { result } });
+    await client.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'w' } });
+    await waiting.done;
+    expect(cancelled).toBe(before + 1);
+    await replica.stop();
+  });
+
   it('asks only what the client can', async () => {
     client = await initializeByHand(stand, gate, { server: 'one', capabilities: {} });
     const { result } = await whole(call('asks'));
