@@ -13,7 +13,9 @@ export type Letter =
   /** A client's answer to what it was asked. */
   | { readonly kind: 'answer'; readonly session: string; readonly id: RequestId; readonly answer: Answer }
   /** A client took a request back. */
-  | { readonly kind: 'cancel'; readonly session: string; readonly id: RequestId };
+  | { readonly kind: 'cancel'; readonly session: string; readonly id: RequestId }
+  /** A client set something in its session. */
+  | { readonly kind: 'changed'; readonly session: string };
 
 export interface Letters {
   /** @param to a gate's name, or all gates. Never rejects: a letter may be lost. */
@@ -35,6 +37,7 @@ export interface LettersOptions {
 export class DatabaseLetters implements Letters {
   readonly #options: LettersOptions;
   #take: (letter: Letter) => void = () => {};
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(options: LettersOptions) {
     this.#options = options;
@@ -43,7 +46,8 @@ export class DatabaseLetters implements Letters {
         const [to, letter] = id.split(':');
         if (kind !== 'mcp_letter' || letter === undefined) return;
         if (to === options.replica || to === ALL_GATES) {
-          void this.#read(to, letter).catch(options.onFailure);
+          // One after the other, as they were written.
+          this.#reading = this.#reading.then(() => this.#read(to, letter)).catch(options.onFailure);
         }
       },
     });

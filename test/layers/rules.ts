@@ -92,6 +92,8 @@ export const REVEALERS: Readonly<Record<string, string>> = {
   'egress/parent/socks-connect.ts': 'sends the login of the parent proxy to it',
   'gates/act/credential.ts': 'puts the credential on the request',
   'gates/mcp/letters.ts': 'parses the letter that another gate sealed',
+  'gates/mcp/downstream/session-store.ts':
+    'parses what a client set in its session; nothing in it is a credential',
   'gates/mcp/downstream/session-id.ts': 'parses the session id that it sealed; nothing in it is a credential',
   'gates/mcp/downstream/request-state.ts': 'parses the round’s state that it sealed',
   'core-lite/vault/pod-variables.ts': 'opens plain variables, which are no secrets and go into the pod',

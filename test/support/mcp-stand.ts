@@ -17,6 +17,7 @@ import type { Gate } from '../../gates/gate.ts';
 import { buildListener } from '../../gates/listen.ts';
 import { makeDownstream } from '../../gates/mcp/downstream/downstream.ts';
 import { addMcpRoutes } from '../../gates/mcp/downstream/routes.ts';
+import type { SessionSettings, SessionStore } from '../../gates/mcp/downstream/session-store.ts';
 import { ALL_GATES, type Letter, type Letters } from '../../gates/mcp/letters.ts';
 import type { McpWay } from '../../gates/mcp/way.ts';
 import type { Recorder } from '../../gates/record.ts';
@@ -68,6 +69,11 @@ export async function startMcpStand(way: McpWay): Promise<McpStand> {
       heard.push((id) => change({ kind: 'session', id })),
   } as unknown as ChangeFeed;
 
+  const saved = new Map<string, SessionSettings>();
+  const store: SessionStore = {
+    load: async (key) => saved.get(key) ?? null,
+    save: async (key, _session, settings) => void saved.set(key, settings),
+  };
   const boxes = new Map<string, (letter: Letter) => void>();
   const lettersOf = (replica: string): Letters => ({
     receive: (take) => void boxes.set(replica, take),
@@ -86,7 +92,7 @@ export async function startMcpStand(way: McpWay): Promise<McpStand> {
       tokens: new TokenCache('run'),
     } as unknown as Gate;
     const replica = `rep_${randomBytes(4).toString('hex')}`;
-    const down = makeDownstream({ gate, way, seal, replica, letters: lettersOf(replica) });
+    const down = makeDownstream({ gate, way, seal, replica, letters: lettersOf(replica), store });
     const app = buildListener({ gate, hosts: [] });
     addMcpRoutes(app, gate, down, new Set(['localhost', '127.0.0.1', '[::1]']));
     await app.listen({ host: '127.0.0.1', port });

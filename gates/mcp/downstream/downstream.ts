@@ -9,6 +9,7 @@ import { KeptStreams } from './kept-streams.ts';
 import { takeLetter } from './legacy-letters.ts';
 import { LegacyMemory } from './legacy-memory.ts';
 import { OpenStreams } from './open-streams.ts';
+import type { SessionStore } from './session-store.ts';
 
 export interface McpDownstream extends Downstream {
   /** Ends what has no end of its own, so that nobody waits for it when the gate shuts down. */
@@ -22,14 +23,22 @@ export interface DownstreamOptions {
   readonly seal: SealKey;
   readonly replica: string;
   readonly letters: Letters;
+  readonly store: SessionStore;
 }
 
-export function makeDownstream({ gate, way, seal, replica, letters }: DownstreamOptions): McpDownstream {
-  const memory = new LegacyMemory();
+export function makeDownstream({
+  gate,
+  way,
+  seal,
+  replica,
+  letters,
+  store,
+}: DownstreamOptions): McpDownstream {
+  const memory = new LegacyMemory(store);
   const kept = new KeptStreams();
   const held = new HeldCalls();
   const streams = new OpenStreams();
-  letters.receive((letter) => takeLetter(memory, letter));
+  letters.receive((letter) => void takeLetter(memory, letter).catch(gate.record.failure));
   return {
     ...{ gate, way, seal, replica, letters, memory, kept, held, streams },
     endStreams: () => streams.close(),

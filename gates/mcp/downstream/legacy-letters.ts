@@ -33,8 +33,20 @@ export async function forwardCancel(letters: Letters, session: string, id: Reque
   await letters.send(ALL_GATES, { kind: 'cancel', session, id });
 }
 
-export function takeLetter(memory: LegacyMemory, letter: Letter): void {
+/** Rejects with Fault `database_unreachable`. */
+export async function takeLetter(memory: LegacyMemory, letter: Letter): Promise<void> {
   const held = memory.peek(letter.session);
-  if (letter.kind === 'cancel') held?.running.get(nameId(letter.id))?.();
-  else held?.asked.get(nameId(letter.id))?.(letter.answer);
+  switch (letter.kind) {
+    case 'cancel':
+      held?.running.get(nameId(letter.id))?.();
+      break;
+    case 'answer':
+      held?.asked.get(nameId(letter.id))?.(letter.answer);
+      break;
+    case 'changed':
+      await memory.refresh(letter.session);
+      break;
+    default:
+      letter satisfies never;
+  }
 }

@@ -18,7 +18,7 @@ export async function postToSession(
   value: unknown,
   response: ServerResponse,
 ): Promise<void> {
-  const session = findSession(down, arrival, response);
+  const session = await findSession(down, arrival, response);
   if (!session) return;
   const messages = Array.isArray(value) ? value : [value];
   if (messages.length === 0 || messages.length > MAX_BATCH || !messages.every(isMessage)) {

@@ -1,5 +1,6 @@
 /** Which legacy session a request names, or the answer that it names none of ours. */
 import type { ServerResponse } from 'node:http';
+import type { RefusalReason } from '../../reasons.ts';
 import type { Arrival, Downstream } from './context.ts';
 import { tellRefusal } from './errors.ts';
 import { readHeader } from './head.ts';
@@ -7,13 +8,13 @@ import { sendJson } from './json-answer.ts';
 import { LEGACY_VERSIONS } from './names.ts';
 import { type NamedSession, openSession } from './session-id.ts';
 
-/** `null`: it has been answered. */
-export function findSession(
+/** `null`: it has been answered. Never rejects. */
+export async function findSession(
   { gate, seal, memory }: Downstream,
   { token, server, headers, source, userAgent }: Arrival,
   response: ServerResponse,
-): NamedSession | null {
-  const refuse = (refusal: 'mcp_session_missing' | 'mcp_session_unknown' | 'mcp_version_unknown'): null => {
+): Promise<NamedSession | null> {
+  const refuse = (refusal: RefusalReason): null => {
     gate.record.refusal(refusal, source);
     const { error, status, headers: head } = tellRefusal({ refusal }, userAgent);
     sendJson(response, status, error, head);
@@ -26,6 +27,8 @@ export function findSession(
     return refuse('mcp_version_unknown');
   }
   const session = openSession(seal, id, { session: token.claims.sub, server });
-  if (!session || memory.of(session.key).ended) return refuse('mcp_session_unknown');
-  return session;
+  if (!session) return refuse('mcp_session_unknown');
+  const held = await memory.load(session.key).catch(gate.record.failure);
+  if (!held) return refuse('facts_unavailable');
+  return held.settings?.ended ? refuse('mcp_session_unknown') : session;
 }

@@ -98,12 +98,12 @@ function follow(
   return true;
 }
 
-function filterOf({ subscribed }: Remembered): PeerFilter {
+function filterOf({ settings }: Remembered): PeerFilter {
   return {
     toolsListChanged: true,
     promptsListChanged: true,
     resourcesListChanged: true,
-    resourceSubscriptions: [...subscribed],
+    resourceSubscriptions: settings?.subscribed ?? [],
     unasked: true,
   };
 }

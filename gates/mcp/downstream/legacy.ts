@@ -3,7 +3,9 @@
  * leaves has cancelled nothing: its call goes on, and what it misses is kept for it.
  */
 import type { ServerResponse } from 'node:http';
+import { formatRefusal, send } from '../../answer.ts';
 import type { Call } from '../../calls.ts';
+import { ALL_GATES } from '../letters.ts';
 import { type RequestId, RPC, type RpcMessage, type RpcNotification, type RpcRequest } from '../messages.ts';
 import type { PeerOutcome } from '../way.ts';
 import { type Arrival, type Downstream, openPeer } from './context.ts';
@@ -15,7 +17,7 @@ import { forwardAnswer, forwardCancel } from './legacy-letters.ts';
 import { nameId } from './legacy-memory.ts';
 import { runLegacyRequest } from './legacy-request.ts';
 import { CANCELLED, RESUMES_IN } from './names.ts';
-import type { NamedSession } from './session-id.ts';
+import { keyOf, type NamedSession } from './session-id.ts';
 import { toLegacy, toLegacyError } from './translate.ts';
 
 /** `initialize`, which no session is named for. Never rejects. */
@@ -31,6 +33,7 @@ export async function serveInitialize(
     const made = initialize(down, arrival, request, peer);
     if (!made) return tell(exchange, request.id, TOO_MUCH);
     const { id, result } = made;
+    down.memory.begin(keyOf(id));
     exchange.finish({ jsonrpc: '2.0', id: request.id, result }, 200, { 'mcp-session-id': id });
   });
 }
@@ -61,6 +64,7 @@ export async function serveLegacyRequest(
       const signal = AbortSignal.any([call.signal, cancelled.signal]);
       const { headers } = arrival;
       const outcome = await runLegacyRequest(
+        down,
         peer,
         { replica: down.replica, session, memory, exchange, signal, headers },
         request,
@@ -70,6 +74,22 @@ export async function serveLegacyRequest(
       if (memory.running.get(name) === cancel) memory.running.delete(name);
     }
   });
+}
+
+/** The client is done with it. Never rejects. */
+export async function endSession(
+  { gate, memory, letters }: Downstream,
+  { key, session }: NamedSession,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    await memory.set(key, session, { ended: true });
+    await letters.send(ALL_GATES, { kind: 'changed', session: key });
+    send(response, { status: 200, headers: {}, body: '' });
+  } catch (error) {
+    gate.record.failure(error);
+    send(response, formatRefusal('mcp', 'facts_unavailable'));
+  }
 }
 
 /** A notification, or the answer to what the client was asked. Never rejects. */

@@ -1,13 +1,13 @@
 /** The paths of MCP: one for each server that the session's manifest declares, and one for all of them as one. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contentCoding } from '../../act/headers.ts';
-import { send } from '../../answer.ts';
 import type { Gate } from '../../gate.ts';
 import { authenticate, refuse } from '../../listen.ts';
 import { readBody } from '../../read/body.ts';
 import type { RefusalReason } from '../../reasons.ts';
 import type { Arrival, Downstream } from './context.ts';
 import { readHeader } from './head.ts';
+import { endSession } from './legacy.ts';
 import { findSession } from './legacy-session.ts';
 import { resumeStream, serveStream } from './legacy-stream.ts';
 import { MODERN_VERSION } from './names.ts';
@@ -54,7 +54,7 @@ function addPath(app: FastifyInstance, gate: Gate, down: Downstream, url: string
     if (!namesSession(request)) return refuse(gate, request, reply.header('allow', 'POST'), 'method_refused');
     reply.hijack();
     const arrival = arrivalOf(request);
-    const session = findSession(down, arrival, reply.raw);
+    const session = await findSession(down, arrival, reply.raw);
     if (!session) return undefined;
     const last = readHeader(arrival.headers, 'last-event-id');
     const resumed = last !== undefined && resumeStream(down, session, last, reply.raw);
@@ -64,10 +64,9 @@ function addPath(app: FastifyInstance, gate: Gate, down: Downstream, url: string
   app.delete<Params>(url, { config }, async (request, reply) => {
     if (!namesSession(request)) return refuse(gate, request, reply.header('allow', 'POST'), 'method_refused');
     reply.hijack();
-    const session = findSession(down, arrivalOf(request), reply.raw);
+    const session = await findSession(down, arrivalOf(request), reply.raw);
     if (!session) return undefined;
-    down.memory.end(session.key);
-    send(reply.raw, { status: 200, headers: {}, body: '' });
+    await endSession(down, session, reply.raw);
     return undefined;
   });
 }

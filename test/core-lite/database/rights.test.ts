@@ -64,6 +64,7 @@ const MATRIX: Readonly<Record<string, readonly [core: string, gates: string, egr
     '',
   ],
   mcp_letters: ['', 'SELECT INSERT DELETE', ''],
+  mcp_sessions: ['', 'SELECT INSERT UPDATE DELETE', ''],
 };
 
 beforeAll(async () => {

@@ -162,6 +162,24 @@ describe('what a legacy session keeps', () => {
     await expect.poll(() => [peer.filters().length, gate.calls.size]).toEqual([0, 0]);
   });
 
+  it('is known to every gate', async () => {
+    const replica = await stand.gate();
+    const stream = await client.get();
+    await expect.poll(() => peer.filters().length).toBe(1);
+    client.at = replica;
+    await whole(client.request(1, 'logging/setLevel', { level: 'notice' }));
+    await whole(client.request(2, 'resources/subscribe', { uri: 'x:z' }));
+    await expect.poll(() => peer.filters()).toMatchObject([{ resourceSubscriptions: ['x:z'] }]);
+    await replica.stop();
+    client.at = await stand.gate();
+    await whole(client.request(3, 'tools/list'));
+    expect(peer.asked[0]?.meta.logLevel).toBe('notice');
+    expect((await client.send('DELETE')).status).toBe(200);
+    await stream.done;
+    client.at = gate;
+    expect((await client.request(4, 'tools/list')).status).toBe(404);
+  });
+
   it('ends with its run', async () => {
     const stream = await client.get();
     const session = stand.sessions.get(SESSION);
