@@ -3,12 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
 import { contentCoding, headerValue } from './act/headers.ts';
 import { readTrace } from './act/tool-identity.ts';
+import { BodyHold } from './body-room.ts';
 import { BODY_PATHS, type Operation, parseModelPath } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { handleCancel } from './handle-cancel.ts';
 import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
 import { handleModels } from './handle-models.ts';
+import { holdBody } from './hold-body.ts';
 import { authenticate, familyOf, queryOf, refuse } from './listen.ts';
 import { isKeyFit, readKey } from './read/idempotency-key.ts';
 import { judgeModelHead } from './read/model-request.ts';
@@ -44,23 +46,12 @@ function modelRoute(gate: Gate) {
     const google = request.routeOptions.config.surface === 'gemini';
     const wrong = judgeModelHead(request.raw.rawHeaders, queryOf(request), google);
     if (wrong) return refuse(gate, request, reply, 'request_malformed', { text: wrong });
-    const hold = gate.room.open(request.caller.token.claims.sub);
-    const refusal = hold.set(announcedBytes(request));
-    if (refusal) return refuse(gate, request, reply, refusal);
+    const hold = holdBody(gate, request, reply, MODEL_BODY_BYTES);
+    if (!(hold instanceof BodyHold)) return hold;
     request.hold = hold;
-    const release = (): void => hold.release();
-    reply.raw.once('close', release);
-    // The answer to a pipelined request has no connection before those ahead of it are whole.
-    if (!reply.raw.socket) request.raw.socket.once('close', release);
     return undefined;
   };
   return { bodyLimit: MODEL_BODY_BYTES, onRequest };
-}
-
-/** A body that does not tell its length may be as large as any. */
-function announcedBytes({ raw: { headers } }: FastifyRequest): number {
-  if (headers['transfer-encoding'] !== undefined) return MODEL_BODY_BYTES;
-  return Math.min(Number(headers['content-length'] ?? 0), MODEL_BODY_BYTES);
 }
 
 /** Routes whose path names the model and what is asked of it. */

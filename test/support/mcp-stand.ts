@@ -11,6 +11,7 @@ import { mintToken } from '../../core-lite/tokens/mint.ts';
 import type { VerifyingKeys } from '../../core-lite/tokens/signing-keys.ts';
 import { TokenCache } from '../../core-lite/tokens/token-cache.ts';
 import { SealKey } from '../../core-lite/vault/seal.ts';
+import { BodyRoom } from '../../gates/body-room.ts';
 import { Calls } from '../../gates/calls.ts';
 import type { Facts } from '../../gates/facts.ts';
 import type { Gate } from '../../gates/gate.ts';
@@ -90,6 +91,7 @@ export async function startMcpStand(way: McpWay): Promise<McpStand> {
       record,
       now: () => new Date(),
       tokens: new TokenCache('run'),
+      room: new BodyRoom(),
     } as unknown as Gate;
     const replica = `rep_${randomBytes(4).toString('hex')}`;
     const down = makeDownstream({ gate, way, seal, replica, letters: lettersOf(replica), store });

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Call } from '../../calls.ts';
 import { type RequestId, RPC, type RpcError, type RpcRequest } from '../messages.ts';
+import { readModernClient } from './asked.ts';
 import type { Told } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { toModernError } from './translate.ts';
@@ -21,8 +22,13 @@ export function tell(exchange: Exchange, id: RequestId, { error, status, headers
 }
 
 /** Answers with an error of the server's. */
-export function tellServerError(exchange: Exchange, { id, method }: RpcRequest, error: RpcError): void {
-  const shown = toModernError(method, error);
+export function tellServerError(
+  exchange: Exchange,
+  { id, method, params }: RpcRequest,
+  error: RpcError,
+): void {
+  const { client } = readModernClient(params);
+  const shown = toModernError(method, error, client.capabilities);
   exchange.finish({ jsonrpc: '2.0', id, error: shown }, STATUS_OF_CODE.get(shown.code) ?? 200);
 }
 

@@ -1,7 +1,9 @@
 /** The paths of MCP: one for each server that the session's manifest declares, and one for all of them as one. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contentCoding } from '../../act/headers.ts';
+import { BodyHold } from '../../body-room.ts';
 import type { Gate } from '../../gate.ts';
+import { holdBody } from '../../hold-body.ts';
 import { authenticate, refuse } from '../../listen.ts';
 import { readBody } from '../../read/body.ts';
 import type { RefusalReason } from '../../reasons.ts';
@@ -38,7 +40,9 @@ function addPath(app: FastifyInstance, gate: Gate, down: Downstream, url: string
   const config = { surface: 'mcp' } as const;
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const refused = judgePost(request.raw.rawHeaders);
-    return refused ? refuse(gate, request, reply, refused) : undefined;
+    if (refused) return refuse(gate, request, reply, refused);
+    const hold = holdBody(gate, request, reply, BODY_BYTES);
+    return hold instanceof BodyHold ? undefined : hold;
   };
   app.post<Params>(url, { config, onRequest, bodyLimit: BODY_BYTES }, async (request, reply) => {
     const coding = contentCoding(request.raw.rawHeaders);

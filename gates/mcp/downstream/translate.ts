@@ -26,8 +26,9 @@ export function toLegacy(method: string, result: JsonObject): JsonObject {
   return method === 'tools/call' ? withObjectContent(rest) : rest;
 }
 
-/** An error of a server of either era, for a modern client. */
-export function toModernError(method: string, error: RpcError): RpcError {
+/** An error of a server of either era, for a modern client. @param declared what this client says that it can */
+export function toModernError(method: string, error: RpcError, declared: JsonObject): RpcError {
+  if (error.code === RPC.missingCapability) return ofCapability(error, declared);
   if (error.code === LEGACY_NO_RESOURCE && method === 'resources/read')
     return { ...error, code: RPC.invalidParams };
   return ofOtherHop(error);
@@ -35,6 +36,17 @@ export function toModernError(method: string, error: RpcError): RpcError {
 
 export function toLegacyError(error: RpcError): RpcError {
   return error.code === RPC.missingCapability ? { ...error, code: RPC.internal } : ofOtherHop(error);
+}
+
+/** The server was told less than the client can, where the session does not let it ask for more. */
+function ofCapability(error: RpcError, declared: JsonObject): RpcError {
+  const required = isJsonObject(error.data) ? error.data['requiredCapabilities'] : undefined;
+  const lacks = isJsonObject(required) && Object.keys(required).some((name) => declared[name] === undefined);
+  if (lacks) return error;
+  return {
+    code: RPC.internal,
+    message: `the session does not let the server ask the client: ${error.message}`,
+  };
 }
 
 /** These speak of the headers and versions between the gate and the server, which the client has no part in. */

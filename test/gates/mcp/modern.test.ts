@@ -35,6 +35,9 @@ const peer = scriptPeer({
         result: { resultType: 'input_required', inputRequests: { q: ELICIT }, requestState: 'their own' },
       };
     }
+    if (params['name'] === 'refused') {
+      return { error: { code: -32_021, message: 'no', data: { requiredCapabilities: { elicitation: {} } } } };
+    }
     if (params['name'] === 'slow') {
       await new Promise((resolve) => way.signal.addEventListener('abort', resolve, { once: true }));
       cancelled += 1;
@@ -295,6 +298,15 @@ describe('a server that asks in the middle of a call', () => {
       { code: -32_021, data: { requiredCapabilities: { elicitation: {} } } },
     ]);
     await expect.poll(() => gate.calls.size).toBe(0);
+  });
+
+  it('and may not, has failed with what the client lacks, or with what the session does not let it', async () => {
+    const lacking = { 'io.modelcontextprotocol/clientCapabilities': {} };
+    const refused = { name: 'refused' };
+    const { status, last } = await post('tools/call', refused, { meta: lacking });
+    expect([status, last.error['code']]).toEqual([400, -32_021]);
+    const able = await post('tools/call', refused);
+    expect([able.status, able.last.error['code']]).toEqual([200, -32_603]);
   });
 
   it('keeps a modern server’s state sealed', async () => {
