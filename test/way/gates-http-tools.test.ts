@@ -149,6 +149,14 @@ describe('what the tool gets', () => {
     expect(asked.rawHeaders.join(' ')).not.toContain(run.token);
   });
 
+  it('has the key of a keyed call, and of no other', async () => {
+    const key = `key-${run.turn}`;
+    const asked = await askedBy('drop', { id: 1 }, { 'Idempotency-Key': key });
+    expect(asked.headers['idempotency-key']).toBe(key);
+    tool.asked.length = 0;
+    expect((await askedBy('drop', { id: 1 })).headers).not.toHaveProperty('idempotency-key');
+  });
+
   it('is in the trace of its caller, or in a new one', async () => {
     const trace = '0af7651916cd43dd8448eb211c80319c';
     const traceparent = `00-${trace}-b7ad6b7169203331-01`;
