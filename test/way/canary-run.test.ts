@@ -172,8 +172,15 @@ describe('a secret that is used', { timeout: 60_000 }, () => {
 
   it('is used by tools, and rotated while the gates use it', async () => {
     for (const tool of ['bearer', 'headers'])
-      for (const say of Object.keys(ANSWERS))
+      for (const say of Object.keys(ANSWERS)) {
         await ask(`/v1/http-calls/${tool}`, bearer(lease.runToken), { input: { say } });
+        // What it gave is kept, and given again.
+        const keyed = { ...bearer(lease.runToken), 'idempotency-key': `${tool}-${say}` };
+        for (let times = 0; times < 2; times += 1)
+          await ask(`/v1/http-calls/${tool}`, keyed, { input: { say } });
+      }
+    const calls = await stand.call('GET', `/v1/sessions/${lease.session}/calls/tool`);
+    expect(calls.text).toContain('"completed"');
     const keys = provider.asked.map(({ headers }) => keyOf(headers));
     for (const name of ['model key', 'tool credential', 'header credential'])
       expect(keys).toContain(canaryOf(name));
@@ -297,6 +304,7 @@ describe('a secret that is used', { timeout: 60_000 }, () => {
 });
 
 interface Lease {
+  readonly session: string;
   readonly turn: string;
   readonly runToken: string;
   readonly egressToken: string;
@@ -317,7 +325,7 @@ async function openRun(): Promise<Lease> {
   const taken = await world.call<Lease>('POST', `/v1/turns/${turn}/lease`, { holder: 'test' });
   stand.plantToken('run token', taken.runToken);
   stand.plantToken('egress token of the run', taken.egressToken);
-  return { ...taken, turn };
+  return { ...taken, turn, session: session.id };
 }
 
 const at = ({ host, port }: Provider): string => `${host}:${port}`;
