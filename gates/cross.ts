@@ -3,15 +3,16 @@
  * that starts it; who asks again with the same request joins it or gets what it gave. The run is not its caller's: it
  * ends by itself, and what it gave is kept before anybody is told.
  */
+import { isFault } from '../core-lite/errors.ts';
 import type { CrossingRequest, Outcome } from '../core-lite/record/crossing.ts';
 import type { Claim, ClaimAnswer, Crossings } from '../core-lite/record/crossings.ts';
 import type { BodyHold, BodyRoom } from './body-room.ts';
 import type { Call } from './calls.ts';
-import { concludeRun } from './crossing/conclude.ts';
+import { type Conclusion, concludeRun } from './crossing/conclude.ts';
 import { Joins } from './crossing/joins.ts';
 import { Keeper, type Kept } from './crossing/keeper.ts';
 import type { CrossingRecord } from './crossing/record.ts';
-import { CrossingRun, type Run, type RunStop } from './crossing/run.ts';
+import { CrossingRun, type Run } from './crossing/run.ts';
 import { type CrossingEnding, callerOf, whileCalled } from './crossing/waiting.ts';
 import { CrossingWatch } from './crossing/watch.ts';
 import type { Facts } from './facts.ts';
@@ -167,36 +168,33 @@ export class Crosser {
     work: CrossingWork,
   ): Promise<CrossingEnding> {
     const { record } = this.#options;
+    let fault: 'internal' | 'facts_unavailable' = 'internal';
     const outcome = await work(run).catch((error: unknown) => {
       record.failure(error);
+      if (isFault(error, 'database_unreachable')) fault = 'facts_unavailable';
       return null;
     });
+    run.end();
     const { stopped, sentAt } = run;
     const conclusion = concludeRun({ kind: kept.kind, outcome, sent: sentAt !== null, stopped });
-    const ending = await this.#keep(kept, run, conclusion);
+    const ending = await this.#keep(kept, run, conclusion, fault);
     record.crossing(call.token, request, kept.claim, { ending, sentAt, conclusion });
     return ending;
   }
 
+  /** @param fault what those who wait are told of a run that gave nothing */
   async #keep(
     kept: Kept,
     { stopped, beaten }: CrossingRun,
-    conclusion: ReturnType<typeof concludeRun>,
+    conclusion: Conclusion,
+    fault: Unstarted['refusal'],
   ): Promise<CrossingEnding> {
     if ('settle' in conclusion) return this.#keeper.settle(kept, conclusion.settle);
     await this.#keeper.release(kept, conclusion.release);
     if (beaten || stopped === 'lost') return 'again';
-    return conclusion.answer ?? { refusal: REFUSALS_OF_STOPS[stopped ?? 'fault'] };
+    return conclusion.answer ?? { refusal: stopped === 'shutting_down' ? stopped : fault };
   }
 }
 
-const REFUSALS_OF_STOPS = {
-  fault: 'internal',
-  shutting_down: 'shutting_down',
-  cancelled: 'run_stale',
-  ended: 'run_stale',
-  token_untrusted: 'token_untrusted',
-  lost: 'facts_unavailable',
-} as const satisfies Record<RunStop | 'fault', Unstarted['refusal']>;
 /** What a run is counted with beside its request: most answers are smaller, and none outgrows its own limit. */
 const ANSWER_BYTES = 512 * 1024;

@@ -158,7 +158,7 @@ export const REFUSALS = {
   ),
   outcome_expired: final(
     409,
-    'the call ran, and what it gave is not kept any more',
+    'the call has ended, and what it gave is not kept any more',
     'look at the tool; use a new key to call it again',
   ),
   body_too_large: final(413, 'the body is too large', 'send at most 32 MiB to a model, 1 MiB to a tool'),

@@ -27,6 +27,7 @@ export class CrossingRun implements Run {
   #stopped: RunStop | null = null;
   #sentAt: number | null = null;
   #beaten = false;
+  #over = false;
 
   constructor(claim: Claim, kid: string, compareAndSet: (claim: Claim) => Promise<boolean>) {
     this.claim = claim;
@@ -53,18 +54,27 @@ export class CrossingRun implements Run {
   }
 
   async send(): Promise<boolean> {
-    if (this.#sentAt !== null || this.signal.aborted) return false;
+    if (this.#sentAt !== null || this.#isPast) return false;
     const won = await this.#compareAndSet(this.claim);
-    // What was stopped meanwhile writes nothing, so it may still be given back.
-    if (this.signal.aborted) return false;
+    // What was stopped or ended meanwhile writes nothing, so it may still be given back.
+    if (this.#isPast) return false;
     this.#beaten = !won;
     if (won) this.#sentAt = performance.now();
     return won;
+  }
+
+  /** It is known what came of it: from here on nothing may be written. */
+  end(): void {
+    this.#over = true;
   }
 
   stop(reason: RunStop): void {
     if (this.#stopped) return;
     this.#stopped = reason;
     this.#controller.abort();
+  }
+
+  get #isPast(): boolean {
+    return this.#over || this.signal.aborted;
   }
 }

@@ -271,3 +271,17 @@ it('many calls that nobody waits for are refused before they fill the gate', asy
   await stand.gates.world.call('POST', `/v1/turns/${own.turn}/cancel`);
   await eventually(async () => (await stand.listed(own)).every(({ status }) => status !== 'invoking'));
 });
+
+it('the key that signed its run’s token is revoked: the call ends, on every gate', async () => {
+  const own = await stand.run();
+  stand.tool.behave = () => {};
+  const asked = stand.call(own, 'signed', { port: stand.ports[1] });
+  await eventually(() => stand.count(1) > 0);
+  const { world } = stand.gates;
+  const keys = await world.call<{ kid: string; state: string }[]>('GET', '/v1/signing-keys');
+  await world.call('POST', '/v1/signing-keys/rotate');
+  for (const { kid } of keys) await world.call('POST', `/v1/signing-keys/${kid}/revoke`);
+  expect(codeOf(await asked)).toBe('token_untrusted');
+  await eventually(async () => (await stand.listed(own))[0]?.status === 'cancelled');
+  expect(stand.tool.open).toBe(0);
+});

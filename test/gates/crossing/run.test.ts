@@ -34,6 +34,16 @@ describe('send', () => {
     expect([meanwhile.sentAt, meanwhile.stopped, meanwhile.signal.aborted]).toEqual([null, 'ended', true]);
   });
 
+  it('is not won by one that has ended meanwhile, as when its time was over', async () => {
+    const run = runWith(async (each) => {
+      each.end();
+      return true;
+    });
+    expect(await run.send()).toBe(false);
+    expect([run.sentAt, run.beaten]).toEqual([null, false]);
+    expect(await run.send()).toBe(false);
+  });
+
   it('that nobody can answer rejects, and nothing was sent', async () => {
     const run = runWith(() => Promise.reject(new Error('away')));
     await expect(run.send()).rejects.toThrow('away');
