@@ -46,7 +46,7 @@ export class Upstreams {
   async reach(
     _proof: Allow<string>,
     url: UpstreamUrl,
-    credential: GateCredential | null,
+    credential: Pick<GateCredential, 'id' | 'version'> | null,
     signal: AbortSignal,
   ): Promise<Pool | Unreachable> {
     const { target, scheme } = url;

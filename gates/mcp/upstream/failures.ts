@@ -1,4 +1,6 @@
 /** The closed list of how a request to an MCP server fails without an answer of its own. An answer with an error is none. */
+import type { RpcError } from '../messages.ts';
+
 export const UPSTREAM_FAILURES = {
   unreachable: 'the server could not be reached',
   refused: 'the server’s URL, port or address is not one that is called',
@@ -25,4 +27,10 @@ export interface Failed {
   readonly mayHaveRun: boolean;
   /** What may be added to the failure's text: a status, a credential's name. Nothing of the answer's. */
   readonly detail: string | null;
+  /** Of an HTTP error, and the error that its body held, which is of the server's transport, not of what was asked. */
+  readonly http?: { readonly status: number; readonly error: RpcError | null };
+}
+
+export function fail(failure: UpstreamFailure, mayHaveRun: boolean, detail: string | null = null): Failed {
+  return { failure, mayHaveRun, detail };
 }
