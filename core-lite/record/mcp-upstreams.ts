@@ -18,7 +18,8 @@ export interface UpstreamRecord {
   /** JSON; `null` where the server has forgotten its session. */
   readonly link: string | null;
   readonly generation: number;
-  readonly touched: boolean;
+  /** How many processes called under this link what may have changed what the server holds. */
+  readonly touched: number;
 }
 
 export class McpUpstreams {
@@ -61,7 +62,7 @@ export class McpUpstreams {
   async relink(place: UpstreamPlace, generation: number, link: string): Promise<UpstreamRecord | null> {
     const next = generation + 1;
     await this.#db.query(
-      `UPDATE mcp_upstreams SET link = $4, generation = $5, touched = false
+      `UPDATE mcp_upstreams SET link = $4, generation = $5, touched = 0
         WHERE session_id = $1 AND server = $2 AND generation = $3`,
       [place.sessionId, place.server, generation, this.#sealed(link, linkPlace(place, next)), next],
     );
@@ -71,15 +72,15 @@ export class McpUpstreams {
   /** Whoever asks next begins a new session. */
   async unlink(place: UpstreamPlace, generation: number): Promise<void> {
     await this.#db.query(
-      `UPDATE mcp_upstreams SET link = NULL, touched = false WHERE session_id = $1 AND server = $2 AND generation = $3`,
+      `UPDATE mcp_upstreams SET link = NULL, touched = 0 WHERE session_id = $1 AND server = $2 AND generation = $3`,
       [place.sessionId, place.server, generation],
     );
   }
 
-  /** From now on a new session is not begun in silence. */
+  /** One process more. From now on a new session is not begun in silence. */
   async touch(place: UpstreamPlace, generation: number): Promise<void> {
     await this.#db.query(
-      `UPDATE mcp_upstreams SET touched = true WHERE session_id = $1 AND server = $2 AND generation = $3`,
+      `UPDATE mcp_upstreams SET touched = touched + 1 WHERE session_id = $1 AND server = $2 AND generation = $3`,
       [place.sessionId, place.server, generation],
     );
   }
@@ -109,7 +110,7 @@ interface UpstreamRow {
   readonly discovery: Buffer;
   readonly link: Buffer | null;
   readonly generation: number;
-  readonly touched: boolean;
+  readonly touched: number;
 }
 
 function discoveryPlace({ sessionId, server }: UpstreamPlace): string {

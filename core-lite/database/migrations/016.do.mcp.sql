@@ -11,8 +11,8 @@ CREATE TABLE mcp_upstreams (
   link         bytea,
   -- Grows with each link, so that whoever replaces one knows which.
   generation   bigint NOT NULL DEFAULT 1,
-  -- Something was called under this link that may have changed what the server holds.
-  touched      boolean NOT NULL DEFAULT false,
+  -- How many processes called something under this link that may have changed what the server holds.
+  touched      integer NOT NULL DEFAULT 0,
   recorded_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (session_id, server)
 );

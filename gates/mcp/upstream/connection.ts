@@ -126,10 +126,13 @@ export class Connection implements UpstreamServer {
   async #ask(asked: Asked, way: Way, mayRedo: boolean): Promise<Answer | Failed> {
     const live = await this.#open(asked.meta.client, way.signal);
     if ('failure' in live) return live;
-    if (asked.method === 'tools/call') await this.#touch(live);
+    const changes = asked.method === 'tools/call' && live.keepsState;
+    if (changes) await this.#count(live);
     const answer = await live.request(asked, way);
+    const forgotten = isForgotten(live, answer);
+    if (changes && !forgotten) live.ran = true;
     this.#learn(live, answer);
-    if (!mayRedo || !isForgotten(live, answer)) return plain(answer);
+    if (!mayRedo || !forgotten) return plain(answer);
     return (await this.#forsake(live)) ?? this.#ask(asked, way, false);
   }
 
@@ -163,11 +166,11 @@ export class Connection implements UpstreamServer {
   }
 
   /** A call that may change what the server holds is known of before it is sent. */
-  async #touch(live: Live): Promise<void> {
-    if (live.touched || !live.keepsState) return;
+  async #count(live: Live): Promise<void> {
+    if (live.counted || live.link.kind === 'sse') return;
     const { records, place } = this.#options;
-    if (live.link.kind !== 'sse') await records.touch(place, live.generation);
-    live.touched = true;
+    live.counted = true;
+    await records.touch(place, live.generation);
   }
 
   #learn(live: Live, answer: Answer | Failed): void {
@@ -175,7 +178,7 @@ export class Connection implements UpstreamServer {
     if (failure === 'unreachable') this.#backoff.failed();
     else this.#backoff.reached();
     // Whoever asked has seen it.
-    if (failure === 'lost' && live.link.kind === 'sse') live.touched = false;
+    if (failure === 'lost' && live.link.kind === 'sse') live.ran = false;
   }
 
   /** @returns what its caller is told, or `null` where it may begin anew in silence */
@@ -189,13 +192,13 @@ export class Connection implements UpstreamServer {
     if (this.#live === live) this.#live = null;
     live.close();
     const told = stateless ? null : fail('session_lost', false);
-    if (live.link.kind === 'sse') return live.touched ? told : null;
+    if (live.link.kind === 'sse') return live.ran ? told : null;
     if (live.era === 'modern') await this.#opener.doubt();
     const record = await records.load(place);
     // Another began anew, and told whoever had to be told.
     if (record?.generation !== live.generation || record.link === null) return null;
     await records.unlink(place, live.generation);
-    return record.touched ? told : null;
+    return live.ran || record.touched > (live.counted ? 1 : 0) ? told : null;
   }
 }
 
@@ -207,6 +210,7 @@ function isForgotten({ link, era }: Live, answer: Answer | Failed): boolean {
   // Not the specification's 404, but what many servers answer, as an early example of the SDK does.
   const unknown = status === 400 && (error === null || error.code === NO_SUCH_SESSION);
   if (era === 'modern') return unknown || error?.code === RPC.unsupportedVersion;
+  if (link.kind === 'sse') return status === 404 || status === 400;
   return link.sessionId !== null && (status === 404 || (unknown && error !== null));
 }
 

@@ -13,7 +13,6 @@ export interface LiveOptions {
   readonly about: About;
   readonly wire: Wire;
   readonly generation: number;
-  readonly touched: boolean;
   readonly nextId: () => RequestId;
 }
 
@@ -21,8 +20,10 @@ export class Live {
   readonly link: LinkRecord;
   readonly about: About;
   readonly generation: number;
-  /** Something was called that may have changed what the server holds. */
-  touched: boolean;
+  /** It is counted among those that call what may change what the server holds. */
+  counted = false;
+  /** Such a call was not refused for want of a session. */
+  ran = false;
   /** What became of it when the server had forgotten it: decided once, for all that were asked under it. */
   loss: Promise<Failed | null> | null = null;
   #closed = false;
@@ -33,11 +34,10 @@ export class Live {
   readonly #listening: Listening | null;
   #logLevel: string | null = null;
 
-  constructor({ link, about, wire, generation, touched, nextId }: LiveOptions) {
+  constructor({ link, about, wire, generation, nextId }: LiveOptions) {
     this.link = link;
     this.about = about;
     this.generation = generation;
-    this.touched = touched;
     this.#wire = wire;
     this.#nextId = nextId;
     this.incoming = new Incoming((answer) => void wire.tell(answer, AbortSignal.timeout(TELL_MS)));

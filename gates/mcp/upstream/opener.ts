@@ -68,13 +68,12 @@ export class Opener {
     return this.#liveOf(new StreamableWire(this.#options.fetch, sessionId, version), record);
   }
 
-  #liveOf(wire: Wire, { discovery, link, generation, touched }: UpstreamRecord): Live {
+  #liveOf(wire: Wire, { discovery, link, generation }: UpstreamRecord): Live {
     return new Live({
       link: readLink(link ?? ''),
       about: readAbout(discovery),
       wire,
       generation,
-      touched,
       nextId: this.#options.nextId,
     });
   }
@@ -83,7 +82,7 @@ export class Opener {
     const { records, place } = this.#options;
     if (!before) return records.record(place, writeAbout(met.about), link);
     // Each process has an old stream's session of its own, under one record.
-    if (before.link === link) return Promise.resolve({ ...before, touched: false });
+    if (before.link === link) return Promise.resolve(before);
     return records.relink(place, before.generation, link);
   }
 
