@@ -3,6 +3,8 @@
  * know goes through as it is, so nothing here is parsed into less than it was.
  */
 
+import { MAX_DEPTH } from '../json-depth.ts';
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 export type RequestId = string | number;
 
@@ -34,6 +36,22 @@ export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** How deep a message is nested, told without recursion: whoever writes it out again must not be the limit. */
+export function isTooDeep(message: unknown): boolean {
+  let level: unknown[] = [message];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((each) =>
+      typeof each === 'object' && each !== null ? Object.values(each).filter(isNested) : [],
+    );
+  }
+  return false;
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 /** The codes that are used here (JSON-RPC 2.0 section 5.1, and the revision 2026-07-28 of MCP). */

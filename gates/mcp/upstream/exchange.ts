@@ -7,6 +7,7 @@ import { SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotoc
 import {
   type Answer,
   isJsonObject,
+  isTooDeep,
   type RpcError,
   type RpcMessage,
   type RpcNotification,
@@ -124,7 +125,8 @@ class Asking {
   readonly onMessage = (message: object): void => {
     if (!this.#open) return;
     const said = message as RpcMessage;
-    if ('method' in said) this.way.onMessage(said);
+    if (isTooDeep(said)) this.settle(fail('malformed', true, 'it is nested too deep'));
+    else if ('method' in said) this.way.onMessage(said);
     else if (said.id === this.request.id) this.settle(answerOf(said));
     // On its own stream there is no other request's answer.
     else this.settle(fail('malformed', true, 'it answered another request'));

@@ -20,7 +20,7 @@ export class Incoming {
   readonly #tell: (answer: RpcResponse) => void;
   readonly #running = new Map<RequestId, Way>();
   /** The server's own requests that are not answered yet. */
-  readonly #asked = new Map<RequestId, AbortController>();
+  readonly #asked = new Map<RequestId, { readonly of: Way; readonly leave: AbortController }>();
   readonly #listeners = new Set<Listener>();
 
   /** @param tell takes an answer to the server */
@@ -33,7 +33,9 @@ export class Incoming {
   }
 
   end(id: RequestId): void {
+    const way = this.#running.get(id);
     this.#running.delete(id);
+    for (const { of, leave } of this.#asked.values()) if (of === way) leave.abort();
   }
 
   /** Hears what is not of a request. @returns ends that */
@@ -43,7 +45,7 @@ export class Incoming {
   }
 
   close(): void {
-    for (const asked of this.#asked.values()) asked.abort();
+    for (const { leave } of this.#asked.values()) leave.abort();
     this.#asked.clear();
   }
 
@@ -66,7 +68,7 @@ export class Incoming {
         for (const way of this.#meant(of)) way.onLog(params);
         return;
       case 'notifications/cancelled':
-        this.#asked.get(params['requestId'] as RequestId)?.abort();
+        this.#asked.get(params['requestId'] as RequestId)?.leave.abort();
         return;
       default:
         for (const on of this.#listeners) on({ method, params });
@@ -79,12 +81,12 @@ export class Incoming {
     if (!way || this.#asked.size >= MAX_ASKED || this.#asked.has(id)) {
       return this.#tell({ jsonrpc: '2.0', id, error: way ? TOO_MANY : NOBODY });
     }
-    const asked = new AbortController();
-    this.#asked.set(id, asked);
-    const signal = AbortSignal.any([asked.signal, way.signal]);
+    const leave = new AbortController();
+    this.#asked.set(id, { of: way, leave });
+    const signal = AbortSignal.any([leave.signal, way.signal]);
     const answer: Answer = await way.onRequest({ method, params }, signal).catch(() => ({ error: BROKEN }));
     // Whoever took its question back wants no answer.
-    if (this.#asked.delete(id) && !asked.signal.aborted) this.#tell({ jsonrpc: '2.0', id, ...answer });
+    if (this.#asked.delete(id) && !leave.signal.aborted) this.#tell({ jsonrpc: '2.0', id, ...answer });
   }
 
   #meant(of: RequestId | null): Way[] {

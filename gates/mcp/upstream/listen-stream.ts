@@ -3,7 +3,7 @@
  * answer 409 to the second: both are left alone. One that breaks off is taken up again, more and more slowly.
  */
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { RpcMessage } from '../messages.ts';
+import { isTooDeep, type RpcMessage } from '../messages.ts';
 import type { Link } from './exchange.ts';
 import { type FetchOptions, pinFetch } from './pinned-fetch.ts';
 import { Trace } from './trace.ts';
@@ -29,7 +29,9 @@ export class ListenStream {
         return () => clearTimeout(timer);
       },
     });
-    this.#transport.onmessage = (message) => onMessage(message as RpcMessage);
+    this.#transport.onmessage = (message) => {
+      if (!isTooDeep(message)) onMessage(message as RpcMessage);
+    };
     void this.#open();
   }
 

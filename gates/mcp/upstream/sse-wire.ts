@@ -4,6 +4,7 @@
  */
 import { SSEClientTransport, SseError } from '@modelcontextprotocol/client';
 import type { Answer, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from '../messages.ts';
+import { isTooDeep } from '../messages.ts';
 import { statusOf } from './exchange.ts';
 import { type Failed, fail } from './failures.ts';
 import { type Fetch, type FetchOptions, pinFetch } from './pinned-fetch.ts';
@@ -131,6 +132,10 @@ export class SseWire implements Wire {
   }
 
   #take(said: RpcMessage): void {
+    if (isTooDeep(said)) {
+      this.#fall();
+      return;
+    }
     if ('method' in said) {
       for (const on of this.#listeners) on(said);
       return;
