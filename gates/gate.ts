@@ -9,6 +9,7 @@ import type { BodyRoom } from './body-room.ts';
 import type { Calls } from './calls.ts';
 import type { Crosser } from './cross.ts';
 import type { Facts } from './facts.ts';
+import type { UpstreamServers } from './mcp/upstream/servers.ts';
 import type { Recorder } from './record.ts';
 import type { Starter } from './start.ts';
 
@@ -19,6 +20,7 @@ export interface Gate {
   readonly calls: Calls;
   readonly room: BodyRoom;
   readonly upstreams: Upstreams;
+  readonly mcpServers: UpstreamServers;
   readonly openNetworks: readonly OpenNetwork[];
   /** How long a model may stay silent in a stream. */
   readonly streamIdleMs: number;

@@ -26,6 +26,7 @@ import { CrossingRecord } from './crossing/record.ts';
 import { Facts } from './facts.ts';
 import type { Gate } from './gate.ts';
 import { addressHosts, buildListener } from './listen.ts';
+import { openMcpServers } from './mcp/upstream/open-servers.ts';
 import { makeMetrics } from './metrics.ts';
 import { Recorder } from './record.ts';
 import { addRoutes } from './routes.ts';
@@ -53,7 +54,7 @@ async function serve(base: Base): Promise<Service> {
   const presence = hold(
     openPresence(base, name, {
       onDeath: () => calls.stopRunning('facts_unavailable'),
-      tend: () => crosser.tend(),
+      tend: () => crosser.tend().then(() => mcpServers.sweep()),
     }),
   );
   const starts = hold(new CallStarts(database, name));
@@ -65,6 +66,7 @@ async function serve(base: Base): Promise<Service> {
   const calls = hold(new Calls({ feed, facts, graceMs: config.feedGrace }));
   const { openNetworks, nat64Prefixes } = config;
   const upstreams = hold(new Upstreams({ resolver, openNetworks, nat64Prefixes, extraRoots }));
+  const mcpServers = hold(openMcpServers({ database, seal, feed, facts, upstreams, log, now }));
   const record = new Recorder({ ledger, metrics, logger: log, now });
   const room = new BodyRoom();
   const crossings = new Crossings(database, name, seal);
@@ -77,6 +79,7 @@ async function serve(base: Base): Promise<Service> {
     calls,
     room,
     upstreams,
+    mcpServers,
     openNetworks,
     streamIdleMs: config.streamIdle,
     starter: new Starter({ starts, now, onFailure: record.failure }),

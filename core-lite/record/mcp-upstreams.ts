@@ -92,6 +92,12 @@ export class McpUpstreams {
     ]);
   }
 
+  /** Clears away, in pieces, what was known for sessions that have ended. */
+  async sweep(): Promise<void> {
+    await this.#db.query(sweepOf('mcp_upstreams'));
+    await this.#db.query(sweepOf('mcp_tools'));
+  }
+
   #sealed(text: string, place: string): Buffer {
     return this.#seal.seal(new Secret(text), place);
   }
@@ -111,6 +117,12 @@ interface UpstreamRow {
   readonly link: Buffer | null;
   readonly generation: number;
   readonly touched: number;
+}
+
+function sweepOf(table: 'mcp_upstreams' | 'mcp_tools'): string {
+  return `DELETE FROM ${table} WHERE (session_id, server) IN (
+    SELECT m.session_id, m.server FROM ${table} m JOIN sessions s ON s.id = m.session_id
+     WHERE s.ended_at < now() - interval '5 minutes' LIMIT 500)`;
 }
 
 function discoveryPlace({ sessionId, server }: UpstreamPlace): string {

@@ -28,4 +28,4 @@ CREATE TABLE mcp_tools (
 );
 
 GRANT SELECT, INSERT, UPDATE (link, generation, touched), DELETE ON mcp_upstreams TO sallyport_gates;
-GRANT SELECT, INSERT ON mcp_tools TO sallyport_gates;
+GRANT SELECT, INSERT, DELETE ON mcp_tools TO sallyport_gates;

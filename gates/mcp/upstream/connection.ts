@@ -46,6 +46,8 @@ export class Connection implements UpstreamServer {
   #live: Live | null = null;
   #opening: Promise<Live | Failed> | null = null;
   #running = 0;
+  /** What its streams were opened with. */
+  #key: string | null = null;
 
   constructor(options: ConnectionOptions) {
     // Two replicas may share one session of the server's, and their ids must not.
@@ -106,6 +108,17 @@ export class Connection implements UpstreamServer {
     return this.#subscriptions.add({ filter, on, onEnd });
   }
 
+  /** A credential has changed: streams that were opened with one that is no longer used end, and are opened anew. */
+  async recheck(): Promise<void> {
+    const live = this.#live;
+    if (!live) return;
+    const key = await this.#opener.key();
+    if (key === this.#key) return;
+    this.#key = typeof key === 'string' ? key : null;
+    live.reopenStreams();
+    this.#subscriptions.reopen();
+  }
+
   /** Lets go of what this process holds; the server's session stays, for whoever takes it up again. */
   close(): void {
     this.#closing.abort();
@@ -160,6 +173,8 @@ export class Connection implements UpstreamServer {
       live.close();
       return fail('stopped', false);
     }
+    const key = await this.#opener.key();
+    this.#key = typeof key === 'string' ? key : null;
     this.#live = live;
     this.#subscriptions.attach(live);
     return live;

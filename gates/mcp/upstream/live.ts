@@ -5,6 +5,7 @@ import { formRequest, ownAsking } from './envelope.ts';
 import type { Failed } from './failures.ts';
 import { Incoming } from './incoming.ts';
 import { declares, type LinkRecord } from './link-record.ts';
+import { keepParamHeaders } from './param-headers.ts';
 import type { About, Asked, ClientFacts, Era, Filter, ServerNotification, Way } from './server.ts';
 import type { Listening, Wire } from './wire.ts';
 
@@ -31,7 +32,7 @@ export class Live {
   readonly incoming: Incoming;
   readonly #wire: Wire;
   readonly #nextId: () => RequestId;
-  readonly #listening: Listening | null;
+  #listening: Listening | null = null;
   #logLevel: string | null = null;
 
   constructor({ link, about, wire, generation, nextId }: LiveOptions) {
@@ -41,7 +42,7 @@ export class Live {
     this.#wire = wire;
     this.#nextId = nextId;
     this.incoming = new Incoming((answer) => void wire.tell(answer, AbortSignal.timeout(TELL_MS)));
-    this.#listening = link.kind === 'modern' ? null : wire.listen((said) => this.incoming.take(said, null));
+    this.#openStreams();
   }
 
   /** Its session has ended. */
@@ -67,7 +68,7 @@ export class Live {
     try {
       const answer = await this.#wire.ask(request, {
         signal,
-        ...(headers && this.era === 'modern' ? { headers } : {}),
+        ...(headers && this.era === 'modern' ? { headers: keepParamHeaders(headers) } : {}),
         ...(beforeSend ? { beforeSend } : {}),
         onMessage: (said) => this.incoming.take(said, id),
       });
@@ -84,7 +85,7 @@ export class Live {
 
   /** A modern server's stream of what is listened for. Resolves when it has ended. */
   async listen(
-    filter: Filter,
+    { unasked: _ours, ...filter }: Filter,
     client: ClientFacts,
     on: (said: ServerNotification) => void,
     signal: AbortSignal,
@@ -116,6 +117,13 @@ export class Live {
     void this.ask('resources/unsubscribe', { uri }, AbortSignal.timeout(TELL_MS));
   }
 
+  /** What was opened with credentials that are not used any more; the old transport's stream is the session itself. */
+  reopenStreams(): void {
+    this.#listening?.close();
+    if (this.link.kind === 'sse') this.#wire.close();
+    else this.#openStreams();
+  }
+
   close(): void {
     this.#closed = true;
     this.incoming.close();
@@ -129,6 +137,11 @@ export class Live {
     this.incoming.close();
     this.#listening?.close();
     await this.#wire.end(signal);
+  }
+
+  #openStreams(): void {
+    if (this.era === 'modern') return;
+    this.#listening = this.#wire.listen((said) => this.incoming.take(said, null));
   }
 
   get #version(): string | null {

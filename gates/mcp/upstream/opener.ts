@@ -55,8 +55,17 @@ export class Opener {
 
   /** The next time the server's era is found out. */
   async doubt(): Promise<void> {
-    const key = await this.#key();
+    const key = await this.key();
     if (typeof key === 'string') this.#options.memory.forget(key);
+  }
+
+  /** Where the server is asked, and with which versions of which credentials. */
+  async key(): Promise<string | Failed> {
+    const { fetch, transport } = this.#options;
+    const reach = await fetch.find();
+    if ('failure' in reach) return reach;
+    const held = reach.credentials.map(({ credential: { id, version } }) => `${id}@${version}`);
+    return [transport, fetch.base.href, ...held].join(' ');
   }
 
   #resume(record: UpstreamRecord): Live | null {
@@ -88,7 +97,7 @@ export class Opener {
 
   async #meet(client: ClientFacts, signal: AbortSignal): Promise<Met | Failed> {
     const { fetch, transport, memory, nextId } = this.#options;
-    const key = await this.#key();
+    const key = await this.key();
     if (typeof key !== 'string') return key;
     const meeting = { fetch, transport, client, nextId, signal };
     const known = memory.recall(key);
@@ -102,15 +111,6 @@ export class Opener {
     if (isTooMuch(met.about)) return fail('too_large', false, 'in what it says of itself');
     memory.keep(key, met.verdict);
     return met;
-  }
-
-  /** What a verdict is remembered by: where it was found, and with what. */
-  async #key(): Promise<string | Failed> {
-    const { fetch, transport } = this.#options;
-    const reach = await fetch.find();
-    if ('failure' in reach) return reach;
-    const held = reach.credentials.map(({ credential: { id, version } }) => `${id}@${version}`);
-    return [transport, fetch.base.href, ...held].join(' ');
   }
 }
 

@@ -67,7 +67,7 @@ export interface Way {
   readonly onRequest: (request: ServerRequest, signal: AbortSignal) => Promise<Answer>;
   /** Asked once, right before the first byte; `false`: nothing is written, and it fails as `stopped`. */
   readonly beforeSend?: () => Promise<boolean>;
-  /** `Mcp-Param-*` lines for a modern server (param-headers.ts). */
+  /** `Mcp-Param-*` lines for a modern server (param-headers.ts); others are left out. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -78,6 +78,8 @@ export interface Filter {
   readonly resourcesListChanged?: boolean;
   /** URIs. */
   readonly resourceSubscriptions?: readonly string[];
+  /** Also what a legacy server says without having been asked to. */
+  readonly unasked?: boolean;
 }
 
 export interface Subscription {

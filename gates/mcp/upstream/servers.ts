@@ -65,9 +65,10 @@ export class UpstreamServers {
     options.feed.subscribe({
       change: (change) => {
         if (change.kind === 'session') void this.#endOf(change.id);
+        if (change.kind === 'credential') this.#recheckAll();
       },
-      lost: () => {},
       restored: () => {
+        this.#recheckAll();
         for (const id of new Set([...this.#held.values()].map(({ place }) => place.sessionId)))
           void this.#endOf(id);
       },
@@ -100,6 +101,11 @@ export class UpstreamServers {
     await connection.end();
   }
 
+  /** With each heartbeat: what sessions that have ended leave behind. */
+  sweep(): Promise<void> {
+    return this.#options.records.sweep();
+  }
+
   close(): void {
     this.#closed = true;
     clearInterval(this.#sweep);
@@ -116,6 +122,10 @@ export class UpstreamServers {
     const held: Held = { place, connection: new Connection(options), find, usedAt: now().getTime() };
     this.#held.set(key, held);
     return held;
+  }
+
+  #recheckAll(): void {
+    for (const { connection } of this.#held.values()) connection.recheck().catch(this.#options.onFailure);
   }
 
   #letGo(): void {

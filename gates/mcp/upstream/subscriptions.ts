@@ -44,6 +44,11 @@ export class Subscriptions {
     for (const hearing of this.#all) hearing.attach(live);
   }
 
+  /** A modern server's streams are opened anew; a legacy one's are its connection's. */
+  reopen(): void {
+    for (const hearing of this.#all) hearing.reopen();
+  }
+
   close(): void {
     for (const hearing of this.#all) hearing.end();
     this.#all.clear();
@@ -59,6 +64,7 @@ class Hearing {
   #leave: () => void = () => {};
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
+  #stream: AbortController | null = null;
 
   constructor(wanted: Wanted, open: OpenLive, onGone: () => void) {
     this.#wanted = wanted;
@@ -73,6 +79,10 @@ class Hearing {
     this.#live = live;
     if (live.era === 'modern') void this.#hear(live);
     else this.#leave = listenTo(live, this.#wanted, this.#closing.signal);
+  }
+
+  reopen(): void {
+    this.#stream?.abort();
   }
 
   close(): void {
@@ -104,7 +114,9 @@ class Hearing {
       this.#failures = 0;
       on(said);
     };
-    await live.listen(filter, NOBODY, heard, signal);
+    const stream = new AbortController();
+    this.#stream = stream;
+    await live.listen(filter, NOBODY, heard, AbortSignal.any([signal, stream.signal]));
     if (signal.aborted || this.#live !== live) return;
     this.#live = null;
     this.#again();
@@ -150,7 +162,7 @@ function isWanted({ method, params }: ServerNotification, filter: Filter): boole
       return filter.resourceSubscriptions?.some((each) => uri.startsWith(each)) ?? false;
     }
     default:
-      return false;
+      return filter.unasked === true;
   }
 }
 

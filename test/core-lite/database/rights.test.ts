@@ -65,6 +65,8 @@ const MATRIX: Readonly<Record<string, readonly [core: string, gates: string, egr
   ],
   mcp_letters: ['', 'SELECT INSERT DELETE', ''],
   mcp_sessions: ['', 'SELECT INSERT UPDATE DELETE', ''],
+  mcp_upstreams: ['', 'SELECT INSERT DELETE UPDATE(generation,link,touched)', ''],
+  mcp_tools: ['', 'SELECT INSERT DELETE', ''],
 };
 
 beforeAll(async () => {
