@@ -11,6 +11,7 @@ import { CODES } from '../../core-lite/codes.ts';
 import { describeConfig } from '../../core-lite/config.ts';
 import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
 import { HTTP_OUTCOMES } from '../../gates/http-outcomes.ts';
+import { UPSTREAM_FAILURES } from '../../gates/mcp/upstream/failures.ts';
 import { ENDINGS as GATES_ENDINGS, REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { MODEL_REFUSALS } from '../../pod/model-refusals.ts';
@@ -146,6 +147,12 @@ function renderReasons(): string {
     '| code | what happened |',
     '| --- | --- |',
     ...Object.entries(HTTP_OUTCOMES).map(([code, what]) => `| \`${code}\` | ${what} |`),
+    '',
+    '## How a request to an MCP server failed',
+    '',
+    '| failure | what happened |',
+    '| --- | --- |',
+    ...Object.entries(UPSTREAM_FAILURES).map(([code, what]) => `| \`${code}\` | ${what} |`),
     '',
   ].join('\n');
 }

@@ -97,6 +97,8 @@ export const REVEALERS: Readonly<Record<string, string>> = {
   'gates/mcp/downstream/session-id.ts': 'parses the session id that it sealed; nothing in it is a credential',
   'gates/mcp/downstream/request-state.ts': 'parses the round’s state that it sealed',
   'core-lite/vault/pod-variables.ts': 'opens plain variables, which are no secrets and go into the pod',
+  'core-lite/record/mcp-upstreams.ts':
+    'parses what it sealed: of a server’s session id, only the connection learns',
   'core-lite/record/replica-name.ts': 'proves to the database which replica asks',
   'core-lite/record/crossing-seal.ts': 'opens the kept answer of a call, for whoever asks again',
   'core-lite/database/pool.ts': 'logs in: the URL goes to the driver',

@@ -19,11 +19,13 @@ import { startWorld, type World } from './world.ts';
 
 export interface McpRig {
   readonly world: World;
+  /** What the connections of all replicas take for the time; `null` for the real one. */
+  at: Date | null;
   readonly database: Database;
   /** A session's id. */
   session(): Promise<string>;
-  /** Another process's connections. */
-  replica(): Promise<UpstreamServers>;
+  /** Another process's connections, let go after `idleMs`. */
+  replica(idleMs?: number): Promise<UpstreamServers>;
   close(): Promise<void>;
 }
 
@@ -33,11 +35,12 @@ export async function startMcpRig(hosts: readonly string[]): Promise<McpRig> {
   const database = openDatabase(url, 'sallyport_gates');
   const seal = await openClassKey(database, world.config, 'gates');
   const closers: (() => Promise<void> | void)[] = [];
-  return {
+  const rig: McpRig = {
     world,
+    at: null,
     database,
     session: async () => (await world.call<{ id: string }>('POST', '/v1/sessions', { agent: 'tester' })).id,
-    replica: async () => {
+    replica: async (idleMs = 900_000) => {
       const feed = new ChangeFeed(url, 'sallyport_gates', 'test');
       feed.start();
       const resolver = new Resolver({
@@ -52,7 +55,8 @@ export async function startMcpRig(hosts: readonly string[]): Promise<McpRig> {
         upstreams,
         records: new McpUpstreams(database, seal),
         feed,
-        now: () => new Date(),
+        now: () => rig.at ?? new Date(),
+        idleMs,
         hasEnded: async (id) => {
           const [row] = await database.query<{ over: boolean }>(
             'SELECT ended_at IS NOT NULL AS over FROM sessions WHERE id = $1',
@@ -78,6 +82,7 @@ export async function startMcpRig(hosts: readonly string[]): Promise<McpRig> {
       await world.close();
     },
   };
+  return rig;
 }
 
 export function declare(url: string, more: Partial<ServerPlace> = {}): ServerPlace {
@@ -115,12 +120,9 @@ export async function openServer(
   servers: UpstreamServers,
   sessionId: string,
   server: ServerPlace,
-  {
-    token = null,
-    capabilities = {},
-  }: { readonly token?: string | null; readonly capabilities?: JsonObject } = {},
+  as: TryAs = {},
 ): Promise<UpstreamServer> {
-  const opened = await tryServer(servers, sessionId, server, { token, capabilities });
+  const opened = await tryServer(servers, sessionId, server, as);
   if ('failure' in opened) throw new Error(JSON.stringify(opened));
   return opened;
 }
@@ -129,18 +131,21 @@ export function tryServer(
   servers: UpstreamServers,
   sessionId: string,
   server: ServerPlace,
-  {
-    token = null,
-    capabilities = {},
-  }: { readonly token?: string | null; readonly capabilities?: JsonObject } = {},
+  { token = null, capabilities = {}, find }: TryAs = {},
 ): Promise<UpstreamServer | Failed> {
   return servers.open({
     place: { sessionId, server: 'one' },
     server,
-    find: reaching((server.via ?? server).url, token),
+    find: find ?? reaching((server.via ?? server).url, token),
     client: { info: { name: 'agent', version: '7' }, capabilities },
     signal: AbortSignal.timeout(20_000),
   });
+}
+
+interface TryAs {
+  readonly token?: string | null;
+  readonly capabilities?: JsonObject;
+  readonly find?: FindReach;
 }
 
 export interface Heard {

@@ -73,7 +73,7 @@ export class Connection implements UpstreamServer {
 
   /** Whether nobody uses it now. */
   get idle(): boolean {
-    return this.#running === 0 && this.#subscriptions.size === 0;
+    return this.#running === 0 && this.#opening === null && this.#subscriptions.size === 0;
   }
 
   /** @returns why it could not begin, or `null` when it has */

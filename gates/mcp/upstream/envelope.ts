@@ -36,6 +36,5 @@ export function ownAsking(method: string, params: JsonObject, client: ClientFact
 }
 
 export const OURSELVES: JsonObject = { name: 'sallyport', version: VERSION };
-/** The newest revision of each era that is spoken here. */
-export const MODERN_VERSIONS: readonly string[] = ['2026-07-28'];
+/** The revision of the modern era that is spoken here. */
 export const MODERN_VERSION = '2026-07-28';
