@@ -64,7 +64,7 @@ export interface Way {
    * A legacy server's own request. What this resolves to is answered to it.
    * @param signal aborted when the server takes it back, or the call is over
    */
-  readonly onRequest: (request: ServerRequest, signal: AbortSignal) => Promise<Answer>;
+  readonly onRequest: (request: ServerRequest, signal?: AbortSignal) => Promise<Answer>;
   /** Asked once, right before the first byte; `false`: nothing is written, and it fails as `stopped`. */
   readonly beforeSend?: () => Promise<boolean>;
   /** `Mcp-Param-*` lines for a modern server (param-headers.ts); others are left out. */
