@@ -7,7 +7,8 @@ import type { ChangeFeed } from '../../core-lite/database/changes.ts';
 import type { Queryable } from '../../core-lite/database/pool.ts';
 import { Secret } from '../../core-lite/secret.ts';
 import type { SealKey } from '../../core-lite/vault/seal.ts';
-import type { Answer, RequestId } from './messages.ts';
+import type { HeldTurn } from './downstream/held-calls.ts';
+import type { Answer, JsonObject, RequestId } from './messages.ts';
 
 export type Letter =
   /** A client's answer to what it was asked. */
@@ -15,7 +16,20 @@ export type Letter =
   /** A client took a request back. */
   | { readonly kind: 'cancel'; readonly session: string; readonly id: RequestId }
   /** A client set something in its session. */
-  | { readonly kind: 'changed'; readonly session: string };
+  | { readonly kind: 'changed'; readonly session: string }
+  /** A client's answers to a call that waits, for the gate it waits at. */
+  | {
+      readonly kind: 'round';
+      readonly round: string;
+      readonly call: string;
+      readonly answers: JsonObject;
+      readonly from: string;
+    }
+  /** That gate has the call, and what came of the answers. */
+  | { readonly kind: 'taken'; readonly round: string }
+  | { readonly kind: 'turn'; readonly round: string; readonly turn: HeldTurn }
+  /** The client left. */
+  | { readonly kind: 'leave'; readonly round: string };
 
 export interface Letters {
   /** @param to a gate's name, or all gates. Never rejects: a letter may be lost. */

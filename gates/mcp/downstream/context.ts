@@ -10,6 +10,7 @@ import type { HeldCalls } from './held-calls.ts';
 import type { KeptStreams } from './kept-streams.ts';
 import type { LegacyMemory } from './legacy-memory.ts';
 import type { OpenStreams } from './open-streams.ts';
+import type { RemoteRounds } from './remote-rounds.ts';
 
 export interface Downstream {
   readonly gate: Pick<Gate, 'facts' | 'calls' | 'record' | 'now'>;
@@ -21,6 +22,7 @@ export interface Downstream {
   readonly memory: LegacyMemory;
   readonly kept: KeptStreams;
   readonly held: HeldCalls;
+  readonly rounds: RemoteRounds;
   readonly streams: OpenStreams;
   readonly letters: Letters;
 }

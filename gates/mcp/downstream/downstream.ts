@@ -9,6 +9,7 @@ import { KeptStreams } from './kept-streams.ts';
 import { takeLetter } from './legacy-letters.ts';
 import { LegacyMemory } from './legacy-memory.ts';
 import { OpenStreams } from './open-streams.ts';
+import { RemoteRounds } from './remote-rounds.ts';
 import type { SessionStore } from './session-store.ts';
 
 export interface McpDownstream extends Downstream {
@@ -38,9 +39,10 @@ export function makeDownstream({
   const kept = new KeptStreams();
   const held = new HeldCalls();
   const streams = new OpenStreams();
-  letters.receive((letter) => void takeLetter(memory, letter).catch(gate.record.failure));
+  const rounds = new RemoteRounds(letters, replica, held);
+  letters.receive((letter) => void takeLetter(memory, rounds, letter).catch(gate.record.failure));
   return {
-    ...{ gate, way, seal, replica, letters, memory, kept, held, streams },
+    ...{ gate, way, seal, replica, letters, memory, kept, held, rounds, streams },
     endStreams: () => streams.close(),
     close: () => {
       streams.close();

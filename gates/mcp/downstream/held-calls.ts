@@ -99,12 +99,28 @@ export class HeldCall {
   }
 }
 
+/** What came of a round, where the call waits on: its questions, and by what it is found again. */
+export type HeldTurn =
+  | { readonly outcome: PeerOutcome }
+  | { readonly questions: Readonly<Record<string, ServerRequest>>; readonly id: string };
+
 /** The calls that wait for their clients. */
 export class HeldCalls {
   readonly #waiting = new Map<string, { readonly call: HeldCall; readonly expiry: NodeJS.Timeout }>();
 
+  /** Rejects as the call does. */
+  async next(call: HeldCall): Promise<HeldTurn> {
+    const turn = await call.next();
+    if ('outcome' in turn) return turn;
+    call.listener = DEAF;
+    const id = this.#hold(call);
+    if (id !== null) return { ...turn, id };
+    call.cancel();
+    return { outcome: { refusal: 'gate_busy' } };
+  }
+
   /** @returns by which its client finds it again; `null` where no more may wait */
-  hold(call: HeldCall): string | null {
+  #hold(call: HeldCall): string | null {
     if (this.#waiting.size >= MAX_WAITING) return null;
     const id = randomBytes(16).toString('base64url');
     const expire = (): void => {
@@ -134,6 +150,8 @@ export class HeldCalls {
 }
 
 const GONE: Answer = { error: { code: RPC.internal, message: 'the client did not answer' } };
+/** Between two rounds nobody hears. */
+const DEAF: Listener = { progress: () => {}, log: () => {} };
 const GATHER_MS = 50;
 /** A person may have to be asked. */
 const MAX_WAIT_MS = 10 * 60_000;

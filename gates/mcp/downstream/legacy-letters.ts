@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { ALL_GATES, type Letter, type Letters } from '../letters.ts';
 import { type Answer, isJsonObject, type RequestId, type RpcResponse } from '../messages.ts';
 import { type LegacyMemory, nameId } from './legacy-memory.ts';
+import type { RemoteRounds } from './remote-rounds.ts';
 
 /** Of a question to a client. */
 export function makeAskId(replica: string): string {
@@ -34,7 +35,8 @@ export async function forwardCancel(letters: Letters, session: string, id: Reque
 }
 
 /** Rejects with Fault `database_unreachable`. */
-export async function takeLetter(memory: LegacyMemory, letter: Letter): Promise<void> {
+export async function takeLetter(memory: LegacyMemory, rounds: RemoteRounds, letter: Letter): Promise<void> {
+  if ('round' in letter) return rounds.receive(letter);
   const held = memory.peek(letter.session);
   switch (letter.kind) {
     case 'cancel':

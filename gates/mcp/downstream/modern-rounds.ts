@@ -9,8 +9,8 @@ import type { Asked, ServerRequest, Way } from '../upstream/server.ts';
 import type { McpPeer, PeerOutcome } from '../way.ts';
 import { progressFor, type ReadRequest } from './asked.ts';
 import type { Arrival, Downstream } from './context.ts';
-import { tellRefusal, tellUnanswered } from './errors.ts';
-import { HeldCall, type Listener } from './held-calls.ts';
+import { tellUnanswered } from './errors.ts';
+import { HeldCall, type HeldTurn, type Listener } from './held-calls.ts';
 import { hearsLog } from './log-level.ts';
 import { type ModernServing, tell, tellServerError } from './modern-answer.ts';
 import { LOG_MESSAGE } from './names.ts';
@@ -26,56 +26,61 @@ export async function runModernRequest(
 ): Promise<void> {
   const { exchange, request } = serving;
   const of: StateOf = { session: arrival.token.claims.sub, server: arrival.server, asked: read.asked };
-  const held = findCall(down, peer, serving, of, read);
-  if (typeof held === 'string') {
-    const error = { code: RPC.invalidParams, message: held };
+  const turn = await takeRound(down, peer, serving, of, read);
+  if (typeof turn === 'string') {
+    const error = { code: RPC.invalidParams, message: turn };
     return tell(exchange, request.id, { error, status: 200, headers: {} });
   }
-  const leave = (): void => held.cancel();
-  serving.call.signal.addEventListener('abort', leave, { once: true });
-  if (serving.call.signal.aborted) leave();
-  const turn = await held.next();
-  serving.call.signal.removeEventListener('abort', leave);
   if ('outcome' in turn) return answer(down, arrival, peer, serving, of, turn.outcome);
-  held.listener = DEAF;
-  const id = down.held.hold(held);
-  if (id === null) {
-    held.cancel();
-    return tell(exchange, request.id, tellRefusal({ refusal: 'gate_busy' }, arrival.userAgent));
-  }
-  const requestState = sealState(down.seal, of, { kind: 'held', id, replica: down.replica });
+  const { id, replica } = turn;
+  const requestState = sealState(down.seal, of, { kind: 'held', id, replica });
   const inputRequests = askInput(turn.questions);
-  const result = toModern(
-    request.method,
-    { resultType: 'input_required', inputRequests, requestState },
-    peer.about,
-  );
-  exchange.finish({ jsonrpc: '2.0', id: request.id, result });
+  const question = { resultType: 'input_required', inputRequests, requestState };
+  exchange.finish({ jsonrpc: '2.0', id: request.id, result: toModern(request.method, question, peer.about) });
 }
 
-/** The call that this round is of: one that waits, or a new one. Else what is wrong with the round. */
-function findCall(
+/** What came of the round, and where its call waits if it does. Else what is wrong with the round. */
+type RoundTurn = HeldTurn & { readonly replica: string };
+
+async function takeRound(
   down: Downstream,
   peer: McpPeer,
   serving: ModernServing,
   of: StateOf,
   read: ReadRequest,
-): HeldCall | string {
+): Promise<RoundTurn | string> {
   const { asked } = read;
   const { requestState, inputResponses } = asked.params;
+  const answers = isJsonObject(inputResponses) ? inputResponses : {};
   const listener = listen(serving, read);
-  if (requestState === undefined) return begin(down, peer, serving, asked, listener);
+  if (requestState === undefined) return follow(down, serving, begin(down, peer, serving, asked, listener));
   const state = openState(down.seal, of, requestState);
   if (!state) return 'requestState is not what was given out for this request';
   if (state.kind === 'theirs') {
     const theirs = { ...asked, params: { ...asked.params, requestState: state.state } };
-    return begin(down, peer, serving, theirs, listener);
+    return follow(down, serving, begin(down, peer, serving, theirs, listener));
   }
-  const held = state.replica === down.replica ? down.held.take(state.id) : null;
-  if (!held) return 'the call does not wait any more; ask anew, without requestState';
+  if (state.replica !== down.replica) {
+    const turn = await down.rounds.ask(state.replica, state.id, answers, serving.call.signal);
+    return turn ? { ...turn, replica: state.replica } : NOT_WAITING;
+  }
+  const held = down.held.take(state.id);
+  if (!held) return NOT_WAITING;
   held.listener = listener;
-  held.answer(isJsonObject(inputResponses) ? inputResponses : {});
-  return held;
+  held.answer(answers);
+  return follow(down, serving, held);
+}
+
+/** Until its client leaves. */
+async function follow(down: Downstream, { call }: ModernServing, held: HeldCall): Promise<RoundTurn> {
+  const leave = (): void => held.cancel();
+  call.signal.addEventListener('abort', leave, { once: true });
+  if (call.signal.aborted) leave();
+  try {
+    return { ...(await down.held.next(held)), replica: down.replica };
+  } finally {
+    call.signal.removeEventListener('abort', leave);
+  }
 }
 
 function begin(
@@ -168,7 +173,7 @@ function withoutMeta({ _meta, ...params }: JsonObject): JsonObject {
   return params;
 }
 
-const DEAF: Listener = { progress: () => {}, log: () => {} };
+const NOT_WAITING = 'the call does not wait any more; ask anew, without requestState';
 const NEEDED: Readonly<Record<string, string>> = {
   'sampling/createMessage': 'sampling',
   'elicitation/create': 'elicitation',

@@ -273,6 +273,17 @@ describe('a server that asks in the middle of a call', () => {
     expect(gate.calls.size).toBe(0);
   });
 
+  it('waits at its gate while the rounds come to another', async () => {
+    const replica = await stand.gate();
+    const inputResponses = { 'input-1': { action: 'accept' } };
+    const { requestState } = await question();
+    const round = { ...params, inputResponses, requestState };
+    const { last } = await post('tools/call', round, { at: replica });
+    expect(last.result).toMatchObject({ heard: { result: { action: 'accept' } }, resultType: 'complete' });
+    expect([gate.calls.size, replica.calls.size]).toEqual([0, 0]);
+    await replica.stop();
+  });
+
   it('is asked on by nobody else, and for nothing else', async () => {
     const { requestState } = await question();
     const inputResponses = { 'input-1': { action: 'accept' } };
