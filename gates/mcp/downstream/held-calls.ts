@@ -61,11 +61,18 @@ export class HeldCall {
     this.#questions.clear();
   }
 
-  ask(request: ServerRequest): Promise<Answer> {
-    if (this.signal.aborted) return Promise.resolve(GONE);
+  /** @param signal aborted when nobody wants to know any more */
+  ask(request: ServerRequest, signal: AbortSignal): Promise<Answer> {
+    if (this.signal.aborted || signal.aborted) return Promise.resolve(GONE);
     return new Promise((resolve) => {
       this.#count += 1;
-      this.#questions.set(`input-${this.#count}`, { request, answer: resolve });
+      const key = `input-${this.#count}`;
+      this.#questions.set(key, { request, answer: resolve });
+      const takeBack = (): void => {
+        this.#questions.delete(key);
+        resolve(GONE);
+      };
+      signal.addEventListener('abort', takeBack, { once: true });
       this.#wake?.();
     });
   }
@@ -83,19 +90,24 @@ export class HeldCall {
   /** Rejects with a Fault as the call does. */
   async next(): Promise<Turn> {
     if (!this.#outcome) throw new TypeError('the call has not begun');
-    const asked = new Promise<null>((resolve) => {
-      this.#wake = () => resolve(null);
-      if (this.#questions.size > 0) resolve(null);
-    });
     const ended = this.#outcome.then((outcome) => ({ outcome }));
-    // What is asked at the same time goes out together.
-    const gathered = asked.then(() => pause(GATHER_MS, null));
-    const first = await Promise.race([ended, gathered]);
+    for (;;) {
+      const first = await Promise.race([ended, this.#someAsked()]);
+      if (first) return first;
+      // All of it may have been taken back meanwhile.
+      if (this.#questions.size > 0) return { questions: this.#openQuestions() };
+    }
+  }
+
+  async #someAsked(): Promise<null> {
+    if (this.#questions.size === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#wake = null;
-    if (first) return first;
-    return {
-      questions: Object.fromEntries([...this.#questions].map(([key, { request }]) => [key, request])),
-    };
+    // What is asked at the same time goes out together.
+    return pause(GATHER_MS, null);
+  }
+
+  #openQuestions(): Readonly<Record<string, ServerRequest>> {
+    return Object.fromEntries([...this.#questions].map(([key, { request }]) => [key, request]));
   }
 }
 

@@ -13,12 +13,14 @@ export interface Asking {
   readonly session: NamedSession;
   readonly memory: Remembered;
   readonly exchange: Sink;
-  /** Aborted when nobody waits for the answer any more. */
-  readonly signal: AbortSignal;
 }
 
-export function askClient(asking: Asking, { method, params }: ServerRequest): Promise<Answer> {
-  const { replica, session, memory, exchange, signal } = asking;
+/** @param signal aborted when nobody waits for the answer any more */
+export function askClient(
+  { replica, session, memory, exchange }: Asking,
+  { method, params }: ServerRequest,
+  signal: AbortSignal,
+): Promise<Answer> {
   const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
   if (needed !== undefined && session.clientCapabilities[needed] === undefined) {
     return Promise.resolve(failed(RPC.methodNotFound, `the client cannot be asked for ${method}`));

@@ -14,6 +14,8 @@ import { LOG_MESSAGE } from './names.ts';
 import type { SessionSettings } from './session-store.ts';
 
 export interface LegacyAsking extends Asking {
+  /** Aborted when the request is over. */
+  readonly signal: AbortSignal;
   /** Raw. */
   readonly headers: readonly string[];
 }
@@ -39,7 +41,7 @@ export async function runLegacyRequest(
       if (progressToken !== null) exchange.send(progressFor(progressToken, params));
     },
     onLog: (params) => exchange.send({ jsonrpc: '2.0', method: LOG_MESSAGE, params }),
-    onRequest: (question) => askClient(asking, question),
+    onRequest: (question, signal = asking.signal) => askClient(asking, question, signal),
   };
   return requestInRounds(peer, asked, way);
 }

@@ -38,7 +38,7 @@ async function answerAll(requests: unknown, way: Way): Promise<Answers> {
       return { error: { code: RPC.internal, message: 'the server asked for what is not a request' } };
     }
     const params = isJsonObject(request['params']) ? request['params'] : {};
-    const answer = await way.onRequest({ method: request['method'], params });
+    const answer = await way.onRequest({ method: request['method'], params }, way.signal);
     if ('error' in answer) return answer;
     responses.push([key, answer.result]);
   }

@@ -104,7 +104,8 @@ function wayOf(held: HeldCall, call: Call, asked: Asked): Way {
     signal: AbortSignal.any([call.signal, held.signal]),
     onProgress: (params) => held.listener.progress(params),
     onLog: (params) => held.listener.log(params),
-    onRequest: async (question) => refuseQuestion(held, question, asked) ?? held.ask(question),
+    onRequest: async (question, signal = held.signal) =>
+      refuseQuestion(held, question, asked) ?? held.ask(question, signal),
   };
 }
 

@@ -19,7 +19,13 @@ const peer = scriptPeer({
   'tools/call': async ({ params, meta }, way) => {
     switch (params['name']) {
       case 'asks':
-        return { result: { content: [], heard: await way.onRequest(ELICIT) } };
+        return { result: { content: [], heard: await way.onRequest(ELICIT, way.signal) } };
+      case 'asks-in-vain': {
+        const question = new AbortController();
+        const heard = way.onRequest(ELICIT, question.signal);
+        question.abort();
+        return { result: { content: [], heard: await heard } };
+      }
       case 'modern-asks': {
         const { inputResponses, requestState } = params;
         if (requestState === 'two')
@@ -202,6 +208,14 @@ describe('a call of a legacy client', () => {
     const result = { action: 'accept', content: { a: 1 } };
     expect((await client.post({ jsonrpc: '2.0', id: asked?.['id'], result })).status).toBe(202);
     expect((await whole(Promise.resolve(asking))).result).toEqual({ content: [], heard: { result } });
+  });
+
+  it('takes back what it asked in vain', async () => {
+    const asking = await call('asks-in-vain');
+    await asking.done;
+    const [asked, back, { result } = {}] = asking.messages();
+    expect(back).toMatchObject({ method: 'notifications/cancelled', params: { requestId: asked?.['id'] } });
+    expect(result).toMatchObject({ heard: { error: { code: -32_603 } } });
   });
 
   it('is answered and cancelled at any gate', async () => {

@@ -25,7 +25,7 @@ const peer = scriptPeer({
       way.onLog({ level: 'error', data: 'high' });
     }
     if (params['name'] === 'asks') {
-      const answer = await way.onRequest(ELICIT);
+      const answer = await way.onRequest(ELICIT, way.signal);
       return { result: { content: [], heard: answer } };
     }
     if (params['name'] === 'modern-asks') {
