@@ -68,7 +68,7 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
     frameworkErrors: (_error, request, reply) => refuse(gate, request, reply, 'route_unknown'),
     clientErrorHandler: (error, socket) => refuseBroken(error, socket),
   });
-  const names = new Set([...LOOPBACK_NAMES, ...hosts]);
+  const names = answeredNames(hosts);
   app.decorateRequest('caller');
   app.decorateRequest('hold');
   app.removeAllContentTypeParsers();
@@ -123,6 +123,11 @@ export function familyOf(request: FastifyRequest): Family | null {
 export function queryOf({ url }: FastifyRequest): string {
   const mark = url.indexOf('?');
   return mark < 0 ? '' : url.slice(mark);
+}
+
+/** The hosts that a request may be for. */
+export function answeredNames(hosts: readonly string[]): ReadonlySet<string> {
+  return new Set([...LOOPBACK_NAMES, ...hosts]);
 }
 
 export function addressHosts({ host }: ListenAddress): string[] {

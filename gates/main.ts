@@ -25,7 +25,9 @@ import { Crosser } from './cross.ts';
 import { CrossingRecord } from './crossing/record.ts';
 import { Facts } from './facts.ts';
 import type { Gate } from './gate.ts';
-import { addressHosts, buildListener } from './listen.ts';
+import { addressHosts, answeredNames, buildListener } from './listen.ts';
+import { addMcpRoutes } from './mcp/downstream/routes.ts';
+import { openMcp } from './mcp/open-mcp.ts';
 import { openMcpServers } from './mcp/upstream/open-servers.ts';
 import { makeMetrics } from './metrics.ts';
 import { Recorder } from './record.ts';
@@ -45,10 +47,8 @@ async function serve(base: Base): Promise<Service> {
   const now = (): Date => new Date();
   const seal = await openClassKey(database, config, 'gates');
   const extraRoots = await loadExtraRoots(config.extraCa);
-  const metrics = makeMetrics(
-    () => calls.size + crosser.size,
-    () => feed.live,
-  );
+  const running = (): number => calls.size + crosser.size;
+  const metrics = makeMetrics(running, () => feed.live);
   const losses = reportLosses(log, (rows) => metrics.lost.inc({ rows }), now);
   // Before the ledger: it leaves when every row is written.
   const presence = hold(
@@ -94,15 +94,18 @@ async function serve(base: Base): Promise<Service> {
   await observe.listen(config.gatesObserveListen).catch((error: unknown) => {
     throw translateListenError(error, config.gatesObserveListen);
   });
-  const app = buildListener({ gate, hosts: [...addressHosts(config.gatesListen), ...config.gatesHosts] });
+  const hosts = [...addressHosts(config.gatesListen), ...config.gatesHosts];
+  const mcp = hold(openMcp({ gate, database, feed, seal, replica }));
+  const app = buildListener({ gate, hosts });
   addRoutes(app, gate, new ToolSchemas());
+  addMcpRoutes(app, gate, mcp, answeredNames(hosts));
   await app.listen({ ...config.gatesListen, backlog: BACKLOG }).catch(async (error: unknown) => {
     await app.close();
     throw translateListenError(error, config.gatesListen);
   });
   const address = boundAddress(app.server, config.gatesListen);
   log.info({ address, replica }, 'gates are ready');
-  return { address, close: () => shutDown(app, [calls, crosser], config.drain) };
+  return { address, close: () => shutDown(app, [calls, crosser], config.drain, () => mcp.endStreams()) };
 }
 
 /** Is heard, and does with each heartbeat what the gates do for one another. */
@@ -132,6 +135,7 @@ async function shutDown(
   app: FastifyInstance,
   parts: readonly { readonly size: number; stopAll(): void }[],
   drainMs: number,
+  endStreams: () => void,
 ): Promise<void> {
   const running = {
     get size() {
@@ -140,6 +144,7 @@ async function shutDown(
   };
   app.server.close();
   app.server.closeIdleConnections();
+  endStreams();
   await emptied(running, drainMs);
   for (const part of parts) part.stopAll();
   await emptied(running, LAST_WAIT_MS);

@@ -1,5 +1,6 @@
 /** What the gates count for Prometheus. Labels come from closed lists only: a model's name in one could grow without bound. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { makeMcpMetrics } from './mcp/middle/metrics.ts';
 import { type CountedCall, makeModelMetrics } from './model-metrics.ts';
 import { makeToolMetrics } from './tool-metrics.ts';
 
@@ -9,6 +10,7 @@ export interface Metrics {
   /** Models that did not answer and for which a fallback was called. */
   readonly passedOver: Counter<'reason'>;
   readonly toolCall: ReturnType<typeof makeToolMetrics>;
+  readonly mcpRequest: ReturnType<typeof makeMcpMetrics>;
   readonly refusals: Counter<'reason'>;
   readonly lost: Counter<'rows'>;
 }
@@ -29,6 +31,7 @@ export function makeMetrics(running: () => number, feedLive: () => boolean): Met
       'reason',
     ]),
     toolCall: makeToolMetrics(registry),
+    mcpRequest: makeMcpMetrics(registry),
     refusals: counter('refusals', 'Refusals that have no row', ['reason']),
     lost: counter('lost_rows', 'Rows of the ledger that could not be written', ['rows']),
   };

@@ -80,6 +80,11 @@ export const REFUSALS = {
     'the session may not call this model',
     'open a session whose manifest names the model',
   ),
+  server_undeclared: final(
+    403,
+    'the session declares no such MCP server',
+    'open a session whose manifest declares it',
+  ),
   credential_user: final(403, 'the credential is another person’s', 'use one of the session’s own user'),
   credential_host: final(
     403,

@@ -9,6 +9,7 @@ import type { PassedOver } from './act/first-look.ts';
 import type { Call } from './calls.ts';
 import { decideCharge, presumeTokens } from './charge.ts';
 import type { Candidate } from './decide/model-call.ts';
+import type { McpOutcome } from './mcp/middle/outcomes.ts';
 import type { Metrics } from './metrics.ts';
 import { priceCall } from './price.ts';
 import type { ClientHints } from './read/client-hints.ts';
@@ -45,6 +46,20 @@ export interface ToolCallFacts {
   /** Of what the caller sent and of what it got: never anything of either. */
   readonly inputBytes: number;
   readonly resultBytes: number;
+}
+
+/** What is told of a request to an MCP server. */
+export interface McpRequestFacts {
+  readonly server: string;
+  /** From a closed list. */
+  readonly method: string;
+  /** Of a call of a tool that the session was shown. */
+  readonly tool: string | null;
+  readonly outcome: McpOutcome;
+  /** Of the params and of the result: never anything of either. */
+  readonly inputBytes: number;
+  readonly resultBytes: number;
+  readonly ms: number;
 }
 
 export interface RecorderOptions {
@@ -126,6 +141,14 @@ export class Recorder {
     const { credentialId: credential } = call;
     const names = { session, turn, agent, tool, credential };
     this.#options.logger.info({ ...names, outcome, ...facts, ms }, 'tool call');
+  }
+
+  mcpRequest(call: Call, { ms, ...facts }: McpRequestFacts): void {
+    const { method, outcome, resultBytes } = facts;
+    this.#options.metrics.mcpRequest({ method, outcome, durationMs: ms, resultBytes });
+    const { sub: session, trn: turn, agt: agent } = call.token.claims;
+    const { credentialId: credential } = call;
+    this.#options.logger.info({ session, turn, agent, credential, ...facts, ms }, 'mcp request');
   }
 
   /** Counts a refusal for which there is no row: nobody to name, or a run that hammers on after its end. */
