@@ -44,6 +44,8 @@ export class Connection implements UpstreamServer {
   readonly #closing = new AbortController();
   readonly #subscriptions: Subscriptions;
   #live: Live | null = null;
+  /** The newest there was: what was said of it holds until there is another. */
+  #last: Live | null = null;
   #opening: Promise<Live | Failed> | null = null;
   #running = 0;
   /** What its streams were opened with. */
@@ -64,11 +66,11 @@ export class Connection implements UpstreamServer {
   }
 
   get era(): Era {
-    return this.#live?.era ?? 'legacy';
+    return this.#last?.era ?? 'legacy';
   }
 
   get about(): About {
-    return this.#live?.about ?? NOTHING_SAID;
+    return this.#last?.about ?? NOTHING_SAID;
   }
 
   /** Whether nobody uses it now. */
@@ -150,12 +152,12 @@ export class Connection implements UpstreamServer {
   }
 
   async #open(client: ClientFacts, signal: AbortSignal): Promise<Live | Failed> {
+    const { leftMs } = this.#backoff;
+    if (leftMs > 0) return fail('backoff', false, `for ${Math.ceil(leftMs / 1000)} s`);
     const live = this.#live;
     if (live && !live.over) return live;
     const lost = live && (await this.#forsake(live));
     if (lost) return lost;
-    const { leftMs } = this.#backoff;
-    if (leftMs > 0) return fail('backoff', false, `for ${Math.ceil(leftMs / 1000)} s`);
     this.#opening ??= this.#begin(client).finally(() => {
       this.#opening = null;
     });
@@ -176,6 +178,7 @@ export class Connection implements UpstreamServer {
     const key = await this.#opener.key();
     this.#key = typeof key === 'string' ? key : null;
     this.#live = live;
+    this.#last = live;
     this.#subscriptions.attach(live);
     return live;
   }

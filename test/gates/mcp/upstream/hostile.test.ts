@@ -321,6 +321,23 @@ describe('a server that is not met', () => {
     });
     expect(await tryServer(servers, session, place)).toMatchObject({ failure: 'backoff', mayHaveRun: false });
   });
+  it('because it went while it was known, until it is there again', async () => {
+    const going = await startProvider('hostile.test', { plain: true });
+    behave((response, id) => json(response, result(id)));
+    going.behave = target.behave;
+    const server = await openServer(
+      servers,
+      await rig.session(),
+      declare(`http://hostile.test:${going.port}/mcp`),
+    );
+    await going.close();
+    // A connection that is kept may break off under the first.
+    await expect.poll(() => callTool(server, 'any')).toMatchObject({ failure: 'backoff', mayHaveRun: false });
+    rig.at = new Date(Date.now() + 60_000);
+    expect(await callTool(server, 'any')).toMatchObject({ failure: 'unreachable' });
+    rig.at = null;
+    expect(server.era).toBe('modern');
+  });
   it('because its address is not one that is called', async () => {
     expect(await tryServer(servers, await rig.session(), declare('http://localhost:1/mcp'))).toMatchObject({
       failure: 'refused',
