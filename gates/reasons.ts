@@ -189,6 +189,11 @@ export const REFUSALS = {
     'the run’s calls hold as much as they may: bodies of 64 MiB',
     'send it again when one of them has ended',
   ),
+  mcp_busy: passing(
+    429,
+    'the run, or the gate, has as many MCP calls and streams open as it may',
+    'send it again when one of them has ended',
+  ),
   rate_limited: passing(429, 'a rate is used up', 'wait as Retry-After says, then send it again'),
   internal: passing(
     500,

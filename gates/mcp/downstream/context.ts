@@ -1,4 +1,5 @@
 /** What serving a client works with, and the first stages of each message: who asks, what is true of the run now, which peer. */
+import type { ServerResponse } from 'node:http';
 import { decideRunStaleness } from '../../../core-lite/state/session.ts';
 import type { SealKey } from '../../../core-lite/vault/seal.ts';
 import type { Call, RunToken } from '../../calls.ts';
@@ -24,6 +25,8 @@ export interface Downstream {
   readonly held: HeldCalls;
   readonly rounds: RemoteRounds;
   readonly streams: OpenStreams;
+  /** Calls that run. */
+  readonly running: OpenStreams;
   readonly letters: Letters;
 }
 
@@ -35,6 +38,31 @@ export interface Arrival {
   readonly source: string;
   readonly userAgent: string;
   readonly headers: readonly string[];
+}
+
+export interface Begun {
+  readonly call: Call;
+  /** It is over. */
+  readonly end: () => void;
+}
+
+/** Registers a call, if the run may have one more. @param response `null` for one that outlives its client's connection */
+export function beginCall(
+  { gate, running }: Downstream,
+  { token, source }: Arrival,
+  response: ServerResponse | null,
+): Begun | null {
+  const leave = running.enter(token.claims.sub, () => {});
+  if (!leave) {
+    gate.record.refusal('mcp_busy', source);
+    return null;
+  }
+  const call = gate.calls.begin(token, gate.now(), response);
+  const end = (): void => {
+    gate.calls.end(call);
+    leave();
+  };
+  return { call, end };
 }
 
 /** The peer, or why there is none, which is counted. */

@@ -8,7 +8,7 @@ import { HeldCalls } from './held-calls.ts';
 import { KeptStreams } from './kept-streams.ts';
 import { takeLetter } from './legacy-letters.ts';
 import { LegacyMemory } from './legacy-memory.ts';
-import { OpenStreams } from './open-streams.ts';
+import { CALL_LIMITS, OpenStreams, STREAM_LIMITS } from './open-streams.ts';
 import { RemoteRounds } from './remote-rounds.ts';
 import type { SessionStore } from './session-store.ts';
 
@@ -38,11 +38,12 @@ export function makeDownstream({
   const memory = new LegacyMemory(store);
   const kept = new KeptStreams();
   const held = new HeldCalls();
-  const streams = new OpenStreams();
+  const streams = new OpenStreams(STREAM_LIMITS);
+  const running = new OpenStreams(CALL_LIMITS);
   const rounds = new RemoteRounds(letters, replica, held);
   letters.receive((letter) => void takeLetter(memory, rounds, letter).catch(gate.record.failure));
   return {
-    ...{ gate, way, seal, replica, letters, memory, kept, held, rounds, streams },
+    ...{ gate, way, seal, replica, letters, memory, kept, held, rounds, streams, running },
     endStreams: () => streams.close(),
     close: () => {
       streams.close();

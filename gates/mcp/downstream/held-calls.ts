@@ -128,7 +128,7 @@ export class HeldCalls {
     const id = this.#hold(call);
     if (id !== null) return { ...turn, id };
     call.cancel();
-    return { outcome: { refusal: 'gate_busy' } };
+    return { outcome: { refusal: 'mcp_busy' } };
   }
 
   /** @returns by which its client finds it again; `null` where no more may wait */

@@ -26,7 +26,7 @@ export async function serveStream(
   try {
     const peer = await openPeer(down, call, arrival);
     if ('about' in peer && follow(down, session, peer, call, response)) return;
-    const unopened = 'about' in peer ? ({ refusal: 'gate_busy' } as const) : peer;
+    const unopened = 'about' in peer ? ({ refusal: 'mcp_busy' } as const) : peer;
     const told = tellUnanswered(unopened, arrival.userAgent);
     sendJson(response, told.status === 200 ? 502 : told.status, told.error, told.headers);
   } catch (error) {

@@ -8,7 +8,7 @@ import type { Call } from '../../calls.ts';
 import { ALL_GATES } from '../letters.ts';
 import { type RequestId, RPC, type RpcMessage, type RpcNotification, type RpcRequest } from '../messages.ts';
 import type { PeerOutcome } from '../way.ts';
-import { type Arrival, type Downstream, openPeer } from './context.ts';
+import { type Arrival, beginCall, type Downstream, openPeer } from './context.ts';
 import { type Told, tellRefusal, tellUnanswered } from './errors.ts';
 import { Exchange, type Sink } from './exchange.ts';
 import { takeAnswer } from './legacy-answers.ts';
@@ -106,14 +106,15 @@ export async function takeLegacyMessage(
   }
   if (message.method === CANCELLED) return cancelRunning(down, session, message);
   if (message.method === 'notifications/initialized') return;
-  const call = down.gate.calls.begin(arrival.token, down.gate.now(), null);
+  const begun = beginCall(down, arrival, null);
+  if (!begun) return;
   try {
-    const peer = await openPeer(down, call, arrival);
+    const peer = await openPeer(down, begun.call, arrival);
     if ('about' in peer) await peer.notify(message.method, message.params ?? {});
   } catch (error) {
     down.gate.record.failure(error);
   } finally {
-    down.gate.calls.end(call);
+    begun.end();
   }
 }
 
@@ -130,20 +131,21 @@ async function cancelRunning(
 }
 
 async function withCall(
-  { gate }: Downstream,
-  { token, userAgent }: Arrival,
+  down: Downstream,
+  arrival: Arrival,
   id: RequestId,
   exchange: Sink,
   work: (call: Call, exchange: Sink) => Promise<void>,
 ): Promise<void> {
-  const call = gate.calls.begin(token, gate.now(), null);
+  const begun = beginCall(down, arrival, null);
+  if (!begun) return tell(exchange, id, tellRefusal({ refusal: 'mcp_busy' }, arrival.userAgent));
   try {
-    await work(call, exchange);
+    await work(begun.call, exchange);
   } catch (error) {
-    gate.record.failure(error);
-    tell(exchange, id, tellRefusal({ refusal: 'internal' }, userAgent));
+    down.gate.record.failure(error);
+    tell(exchange, id, tellRefusal({ refusal: 'internal' }, arrival.userAgent));
   } finally {
-    gate.calls.end(call);
+    begun.end();
   }
 }
 

@@ -11,7 +11,7 @@ import { CHANGES, META, RESOURCE_UPDATED } from './names.ts';
 import { toModern } from './translate.ts';
 
 export function serveListen(down: Downstream, peer: McpPeer, serving: ModernServing): void {
-  const { call, request, exchange, response, keep } = serving;
+  const { call, end: endCall, request, exchange, response, keep } = serving;
   const { id } = request;
   const filter = readFilter(request.params?.['notifications'], peer.about);
   if (!filter) {
@@ -36,7 +36,7 @@ export function serveListen(down: Downstream, peer: McpPeer, serving: ModernServ
     subscription.close();
     stream?.send({ jsonrpc: '2.0', id, result: stamp(toModern(request.method, {}, peer.about), id) });
     stream?.end();
-    down.gate.calls.end(call);
+    endCall();
   };
   ending.signal.addEventListener('abort', close, { once: true });
   call.signal.addEventListener('abort', end, { once: true });

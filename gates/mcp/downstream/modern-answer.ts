@@ -9,6 +9,8 @@ import { toModernError } from './translate.ts';
 
 export interface ModernServing {
   readonly call: Call;
+  /** Of the call. */
+  readonly end: () => void;
   readonly request: RpcRequest;
   readonly exchange: Exchange;
   readonly response: ServerResponse;

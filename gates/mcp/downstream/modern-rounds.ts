@@ -53,12 +53,12 @@ async function takeRound(
   const { requestState, inputResponses } = asked.params;
   const answers = isJsonObject(inputResponses) ? inputResponses : {};
   const listener = listen(serving, read);
-  if (requestState === undefined) return follow(down, serving, begin(down, peer, serving, asked, listener));
+  if (requestState === undefined) return follow(down, serving, begin(peer, serving, asked, listener));
   const state = openState(down.seal, of, requestState);
   if (!state) return 'requestState is not what was given out for this request';
   if (state.kind === 'theirs') {
     const theirs = { ...asked, params: { ...asked.params, requestState: state.state } };
-    return follow(down, serving, begin(down, peer, serving, theirs, listener));
+    return follow(down, serving, begin(peer, serving, theirs, listener));
   }
   if (state.replica !== down.replica) {
     const turn = await down.rounds.ask(state.replica, state.id, answers, serving.call.signal);
@@ -83,18 +83,12 @@ async function follow(down: Downstream, { call }: ModernServing, held: HeldCall)
   }
 }
 
-function begin(
-  down: Downstream,
-  peer: McpPeer,
-  serving: ModernServing,
-  asked: Asked,
-  listener: Listener,
-): HeldCall {
+function begin(peer: McpPeer, serving: ModernServing, asked: Asked, listener: Listener): HeldCall {
   const held = new HeldCall(listener);
-  const { call, keep } = serving;
+  const { call, keep, end } = serving;
   // It may wait for another round than this one's; its own end lets go of it.
   keep.held = true;
-  const outcome = peer.request(asked, wayOf(held, call, asked)).finally(() => down.gate.calls.end(call));
+  const outcome = peer.request(asked, wayOf(held, call, asked)).finally(end);
   held.begin(outcome);
   return held;
 }

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { RPC, type RpcError, type RpcNotification, type RpcRequest } from '../messages.ts';
 import type { McpPeer } from '../way.ts';
 import { readModernClient, readRequest } from './asked.ts';
-import { type Arrival, type Downstream, openPeer } from './context.ts';
+import { type Arrival, beginCall, type Downstream, openPeer } from './context.ts';
 import { tellRefusal, tellUnanswered } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { serveListen } from './listen.ts';
@@ -23,18 +23,18 @@ export async function serveModern(
   request: RpcRequest,
   response: ServerResponse,
 ): Promise<void> {
-  const { gate } = down;
-  const call = gate.calls.begin(arrival.token, gate.now(), response);
   const exchange = new Exchange(response);
+  const begun = beginCall(down, arrival, response);
+  if (!begun) return tell(exchange, request.id, tellRefusal({ refusal: 'mcp_busy' }, arrival.userAgent));
   const keep = { held: false };
   try {
-    await serve(down, arrival, { call, request, exchange, response, keep });
+    await serve(down, arrival, { ...begun, request, exchange, response, keep });
   } catch (error) {
-    gate.record.failure(error);
+    down.gate.record.failure(error);
     tell(exchange, request.id, tellRefusal({ refusal: 'internal' }, arrival.userAgent));
   } finally {
     // A call that waits for its client's next round is ended by its outcome.
-    if (!keep.held) gate.calls.end(call);
+    if (!keep.held) begun.end();
   }
 }
 
@@ -44,15 +44,15 @@ export async function takeModernNotification(
   arrival: Arrival,
   { method, params = {} }: RpcNotification,
 ): Promise<void> {
-  const { gate } = down;
-  const call = gate.calls.begin(arrival.token, gate.now(), null);
+  const begun = beginCall(down, arrival, null);
+  if (!begun) return;
   try {
-    const peer = await openPeer(down, call, arrival);
+    const peer = await openPeer(down, begun.call, arrival);
     if ('about' in peer) await peer.notify(method, params);
   } catch (error) {
-    gate.record.failure(error);
+    down.gate.record.failure(error);
   } finally {
-    gate.calls.end(call);
+    begun.end();
   }
 }
 

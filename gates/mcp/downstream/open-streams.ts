@@ -1,16 +1,26 @@
 /**
- * The streams over which clients hear what comes by itself. They have no end of their own, so they are counted, for each
- * session and in all, and ended when the gate shuts down: nobody waits for them.
+ * Counts what is open, for each session and in all: calls, which may outlive their client's connection, and streams over
+ * which clients hear what comes by itself. Those have no end of their own: they are ended when the gate shuts down.
  */
+export interface OpenLimits {
+  readonly ofSession: number;
+  readonly inAll: number;
+}
+
 export class OpenStreams {
+  readonly #limits: OpenLimits;
   readonly #ofSession = new Map<string, number>();
   readonly #ends = new Set<() => void>();
   #closed = false;
 
+  constructor(limits: OpenLimits) {
+    this.#limits = limits;
+  }
+
   /** @returns how to let go of it, or `null` where there is no room */
   enter(session: string, end: () => void): (() => void) | null {
     const count = this.#ofSession.get(session) ?? 0;
-    if (this.#closed || count >= MAX_OF_SESSION || this.#ends.size >= MAX_IN_ALL) return null;
+    if (this.#closed || count >= this.#limits.ofSession || this.#ends.size >= this.#limits.inAll) return null;
     this.#ofSession.set(session, count + 1);
     this.#ends.add(end);
     return () => {
@@ -28,5 +38,5 @@ export class OpenStreams {
   }
 }
 
-const MAX_OF_SESSION = 32;
-const MAX_IN_ALL = 4_096;
+export const STREAM_LIMITS: OpenLimits = { ofSession: 32, inAll: 4_096 };
+export const CALL_LIMITS: OpenLimits = { ofSession: 256, inAll: 8_192 };
