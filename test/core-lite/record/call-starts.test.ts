@@ -6,6 +6,7 @@ import { takeLease } from '../../../core-lite/state/lease-store.ts';
 import { endSession } from '../../../core-lite/state/session-store.ts';
 import { cancelTurn } from '../../../core-lite/state/turn-store.ts';
 import { type BudgetStand, callOf, startAll, startBudgetStand } from '../../support/budget-stand.ts';
+import { WAITS_FOR_LOCK } from '../../support/waits-for-lock.ts';
 
 let stand: BudgetStand;
 beforeAll(async () => {
@@ -177,15 +178,3 @@ describe('budgets', () => {
     expect(await stand.starts.start(callOf(run))).toBeNull();
   });
 });
-
-/** Resolves once a start waits behind the transaction that holds the session. */
-const WAITS_FOR_LOCK = `
-  DO $$ BEGIN
-    FOR i IN 1 .. 500 LOOP
-      PERFORM pg_stat_clear_snapshot();
-      IF EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock') THEN
-        RETURN; END IF;
-      PERFORM pg_sleep(0.01);
-    END LOOP;
-    RAISE EXCEPTION 'nobody waits';
-  END $$`;

@@ -1,5 +1,8 @@
 /** A keyed call in the database: who may run it, who may write, what is kept, and what becomes of it when gates die. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Crossings } from '../../../core-lite/record/crossings.ts';
+import { nameReplica } from '../../../core-lite/record/replica-name.ts';
+import { takeLease } from '../../../core-lite/state/lease-store.ts';
 import { endTurn } from '../../../core-lite/state/turn-store.ts';
 import {
   type CrossingStand,
@@ -8,6 +11,7 @@ import {
   startCrossingStand,
   type TestReplica,
 } from '../../support/crossing-stand.ts';
+import { WAITS_FOR_LOCK } from '../../support/waits-for-lock.ts';
 
 let stand: CrossingStand;
 let one: TestReplica;
@@ -79,6 +83,39 @@ describe('a claim', () => {
     expect(await gone.crossings.claim(caller, requestOf())).toEqual({ answer: 'replica_dead' });
     await stand.installation.owner.transaction((tx) => endTurn(tx, caller.turnId, caller.leaseEpoch));
     expect(await one.crossings.claim(caller, requestOf())).toEqual({ answer: 'run_stale' });
+  });
+});
+
+describe('a bump of the epoch', () => {
+  it('that is about to commit is waited for, and nothing is claimed behind it', async () => {
+    const caller = await stand.run();
+    const asked: Promise<unknown>[] = [];
+    await stand.installation.owner.transaction(async (tx) => {
+      await takeLease(tx, caller.turnId, 'other');
+      asked.push(one.crossings.claim(caller, requestOf()));
+      await stand.installation.owner.query(WAITS_FOR_LOCK);
+    });
+    expect(await asked[0]).toEqual({ answer: 'run_stale' });
+    const rows = await stand.installation.owner.query('SELECT id FROM crossings WHERE session_id = $1', [
+      caller.sessionId,
+    ]);
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('a gate that lies', () => {
+  it('can do nothing under the name of another', async () => {
+    const caller = await stand.run();
+    const claim = await stand.claim(one, caller);
+    const thief = new Crossings(stand.gates, nameReplica(one.id), stand.installation.seals.gates);
+    expect((await thief.claim(await stand.run(), requestOf())).answer).toBe('replica_dead');
+    expect(await thief.send(claim)).toBe(false);
+    await one.crossings.send(claim);
+    expect(await thief.settle(claim, completed('{}'))).toBe(false);
+    expect(await thief.release(claim, null)).toBe(false);
+    await age('1 minute');
+    await thief.tend([]);
+    expect(await stand.row(caller)).toMatchObject({ state: 'sent', cancelled: false });
   });
 });
 
