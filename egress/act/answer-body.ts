@@ -3,13 +3,14 @@
  * off says beforehand nothing of what is to come: how long a compressed text is tells how much of it repeats itself, and
  * so, to whoever wrote a guess into it, whether the guess is in it twice.
  */
+
+import { outlastsPause } from '../../core-lite/pause.ts';
 import type { BodyReader, BodyStep } from '../http1/body-reader.ts';
 import type { ByteReader, NoBytes } from '../http1/byte-reader.ts';
 import type { Framing } from '../http1/framing.ts';
 import type { ResponseHead } from '../http1/head.ts';
 import { makeLine } from '../http1/write-head.ts';
 import type { BodyScrubber, Cut } from '../scrub/body-scrubber.ts';
-import { outlastsPause } from '../scrub/pause.ts';
 
 /** `as_it_came`; `bare`, without the chunks that it came in; `chunks`: in some of our own. */
 type Form = 'as_it_came' | 'bare' | 'chunks';

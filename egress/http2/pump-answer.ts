@@ -3,8 +3,8 @@
  * buffer. What has not ended, or was cut, is not ended at the client.
  */
 import type { Http2Stream } from 'node:http2';
+import { Pause } from '../../core-lite/pause.ts';
 import type { BodyScrubber, Cut } from '../scrub/body-scrubber.ts';
-import { Pause } from '../scrub/pause.ts';
 import type { Ending } from './ending.ts';
 
 export interface AnswerBody {

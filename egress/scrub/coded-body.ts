@@ -3,9 +3,10 @@
  * came once what they decode to is settled. In compressed bytes nothing can be masked, so a form in them cuts the body off;
  * and so does what we cannot decode and others might. What is in no known coding from its beginning passes as a text does.
  */
+
+import type { Coding } from '../../core-lite/decoders.ts';
 import type { BodyScrubber, Cut, Tally } from './body-scrubber.ts';
 import { CodedText } from './coded-text.ts';
-import type { Coding } from './decoder.ts';
 import type { Forms } from './forms.ts';
 import { Held, joinSmall, type Piece } from './held.ts';
 import { TextBody } from './text-body.ts';

@@ -2,9 +2,10 @@
  * The text of a compressed body, decoded within measure and looked at as it comes: several frames or members one behind
  * the other, with zeros between them, and codings under another's name, are read as clients read them.
  */
+
+import type { Coding } from '../../core-lite/decoders.ts';
 import { GrowingBuffer } from '../http1/growing-buffer.ts';
 import type { Cut } from './body-scrubber.ts';
-import type { Coding } from './decoder.ts';
 import { Decoding, type Went } from './decoding.ts';
 import { FlushMarks } from './flush-marks.ts';
 import type { Forms } from './forms.ts';

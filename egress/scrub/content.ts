@@ -2,8 +2,9 @@
  * What a body is, by the headers of its answer: text that may be masked, coded text that may be read, or neither.
  * A coding that nobody knows hides no text from those who do not look at it, so it is looked at as it is.
  */
+
+import type { Coding } from '../../core-lite/decoders.ts';
 import { type HeaderLine, headerValues } from '../http1/head.ts';
-import type { Coding } from './decoder.ts';
 
 export type Content = 'text' | Coding | 'other';
 

@@ -4,10 +4,10 @@
  * What cannot be decoded within measure passes as plain bytes do.
  */
 import type { Transform } from 'node:stream';
+import { Pause } from '../../core-lite/pause.ts';
 import { type Coding, openDecoder, Places } from '../codings.ts';
 import { SecretSearch } from './mask.ts';
 import { type Onward, type Passage, PlainPassage } from './passage.ts';
-import { Pause } from './pause.ts';
 
 export class CodedPassage implements Passage {
   readonly #coding: Coding;

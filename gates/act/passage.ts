@@ -2,9 +2,10 @@
  * What the bytes of an answer pass on their way to the caller: the secret is masked in them, and of a stream of events
  * what is not the provider's to say is left out. Nothing is encoded anew, and nothing waits longer than a pause.
  */
+
+import { Pause } from '../../core-lite/pause.ts';
 import { EventGuard } from './event-guard.ts';
 import { SecretMask } from './mask.ts';
-import { Pause } from './pause.ts';
 import { UsageFilter } from './usage-filter.ts';
 
 /** Where the bytes go on to. */

@@ -1,7 +1,7 @@
 /** A request's body as it can be read: decoded from a copy where it is compressed, within the limit of its route. */
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
-import { ZSTD_PARAMS } from '../codings.ts';
+import { ZSTD_PARAMS } from '../../core-lite/decoders.ts';
 import type { RefusalReason } from '../reasons.ts';
 
 /** The plain bytes, or why they cannot be had. @param encoding `Content-Encoding`, lower case, empty for none */

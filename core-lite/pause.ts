@@ -1,7 +1,8 @@
 /**
- * Tells a pause of a provider from the next bytes that are on their way. A busy process is no pause: bytes that are here
- * by then are read first.
+ * Tells a pause of a server from the next bytes that are on their way. Its timer lives no longer than the wait. A busy
+ * process is no pause: bytes that are here by then are read first.
  */
+
 export class Pause {
   #timer: NodeJS.Timeout | undefined;
   #turn: NodeJS.Immediate | undefined;
@@ -18,6 +19,17 @@ export class Pause {
   stop(): void {
     clearTimeout(this.#timer);
     clearImmediate(this.#turn);
+  }
+}
+
+/** @returns whether the wait took longer than a pause; the wait itself goes on */
+export async function outlastsPause(wait: Promise<unknown>): Promise<boolean> {
+  const pause = new Pause();
+  const paused = new Promise<boolean>((resolve) => pause.start(() => resolve(true)));
+  try {
+    return await Promise.race([wait.then(() => false), paused]);
+  } finally {
+    pause.stop();
   }
 }
 
