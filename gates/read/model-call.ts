@@ -46,11 +46,11 @@ export function readModelBody(
   const top = readFields(body, [0, body.length], names.top, {
     longText: (text) => estimate.longText(body, text),
   });
-  const nested = top && readNested(body, top, names.nested);
-  if (!top || !nested) return { refusal: 'body_malformed' };
+  const nested = typeof top === 'string' ? top : readNested(body, top, names.nested);
+  if (typeof top === 'string' || typeof nested === 'string') return misread(top, nested);
   const all = new Map([...nested, ...top]);
   const wrong = findWrong(body, all);
-  if (wrong) return { refusal: 'body_malformed', detail: { text: wrong } };
+  if (wrong) return misread(wrong);
   const streamed = operation.streamed === 'body' ? isTrue(body, top.get('stream')) : operation.streamed;
   const named = pathModel === null ? nameOf(body, top.get('model')) : { model: pathModel, modelSpan: null };
   if (!named) return { refusal: 'model_missing' };
@@ -74,14 +74,21 @@ export function makeNameEdit({ model, modelSpan }: ModelBody, name: string): Edi
 
 type Fields = ReadonlyMap<string, Span>;
 
-/** The fields of these names, or `null` where the span is not one object that has each at most once. */
+/** @param found what was read, or a line on what is wrong; the first one counts */
+function misread(...found: readonly (Fields | string)[]): Misread {
+  const text = found.find((each) => typeof each === 'string');
+  return { refusal: 'body_malformed', ...(text ? { detail: { text } } : {}) };
+}
+
+/** The fields of these names, or a line on why the span is not one object that has each at most once. */
 function readFields(
   body: Buffer,
   span: Span,
   names: readonly string[],
   visitor: Omit<ObjectVisitor, 'field'> = {},
-): Fields | null {
+): Fields | string {
   const fields = new Map<string, Span>();
+  let repeated: string | null = null;
   const folded = new Map(names.map((name) => [fold(name), name]));
   const whole = visitObject(body, span, {
     ...visitor,
@@ -89,12 +96,15 @@ function readFields(
       const known = folded.get(fold(name));
       if (known === undefined) return true;
       // Go's decoder takes `Model` for `model`; of two keys, readers differ on which one counts.
-      if (known !== name || fields.has(name)) return false;
+      if (known !== name || fields.has(name)) {
+        repeated = `${known} is there twice, or in other letters`;
+        return false;
+      }
       fields.set(name, value);
       return true;
     },
   });
-  return whole ? fields : null;
+  return whole ? fields : (repeated ?? 'it is not one whole JSON object, or has too many fields');
 }
 
 /** Upper case first: a decoder that minds no case takes `ſ` for `s`. */
@@ -103,17 +113,21 @@ function fold(name: string): string {
 }
 
 /** The fields of the objects that hold what is looked for; another value has none. */
-function readNested(body: Buffer, top: Fields, nested: Readonly<Record<string, readonly string[]>>) {
+function readNested(
+  body: Buffer,
+  top: Fields,
+  nested: Readonly<Record<string, readonly string[]>>,
+): Fields | string {
   const all = new Map<string, Span>();
-  if (top.has('generationConfig') && top.has('generation_config')) return null;
+  if (top.has('generationConfig') && top.has('generation_config')) return TWICE_SPELT;
   for (const [holder, names] of Object.entries(nested)) {
     const span = top.get(holder);
     if (!span || body[span[0]] !== OPEN_BRACE) continue;
     const fields = readFields(body, span, names);
-    if (!fields) return null;
+    if (typeof fields === 'string') return fields;
     for (const [name, value] of fields) {
       // It is there in both spellings: which one counts is the provider's to choose.
-      if ([...all.keys()].some((other) => squash(other) === squash(name))) return null;
+      if ([...all.keys()].some((other) => squash(other) === squash(name))) return TWICE_SPELT;
       all.set(name, value);
     }
   }
@@ -178,6 +192,8 @@ function makeUsageEdit(body: Buffer, top: Fields, nested: Fields): Edit | null {
   const inside = options[0] + 1;
   return { span: [inside, inside], text: /^\{\s*\}$/.test(held) ? ASKED : `${ASKED},` };
 }
+
+const TWICE_SPELT = 'a field is there in both of its spellings';
 
 interface FieldNames {
   readonly top: readonly string[];

@@ -59,7 +59,19 @@ describe('the body of a model call', () => {
   }
   for (const [body, reason] of BAD) {
     it(`is refused: ${JSON.stringify(body.slice(0, 60))}`, () => {
-      expect(readModelBody(Buffer.from(body), chat, null)).toEqual({ refusal: reason });
+      expect(readModelBody(Buffer.from(body), chat, null)).toMatchObject({ refusal: reason });
+    });
+  }
+
+  for (const [body, text] of [
+    ['{"model":"m","Max_Tokens":9}', 'max_tokens is there twice, or in other letters'],
+    ['{"model":"m","model":"n"}', 'model is there twice, or in other letters'],
+    ['{"model":"m"', 'it is not one whole JSON object, or has too many fields'],
+    ['{"model":"m","n":-1}', 'n is not a positive whole number'],
+  ] as const) {
+    it(`says what is wrong: ${body}`, () => {
+      const detail = { text };
+      expect(readModelBody(Buffer.from(body), chat, null)).toEqual({ refusal: 'body_malformed', detail });
     });
   }
 
@@ -185,7 +197,10 @@ describe('what counts and is not as every provider reads it', () => {
       '{"generationConfig":{"maxOutputTokens":1,"max_output_tokens":100000}}',
       '{"generation_config":{"candidate_count":1,"candidateCount":8}}',
     ])
-      expect(reasonOf(body, generate)).toEqual({ refusal: 'body_malformed' });
+      expect(reasonOf(body, generate)).toEqual({
+        refusal: 'body_malformed',
+        detail: { text: 'a field is there in both of its spellings' },
+      });
   });
 
   it('is refused: an answer that would come later', () => {
