@@ -78,7 +78,7 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
     upstreams,
     openNetworks,
     streamIdleMs: config.streamIdle,
-    starter: new Starter({ starts, now, onFailure: record.failure }),
+    starter: new Starter({ starts, ledger, now, onFailure: record.failure }),
     record,
     now,
   };

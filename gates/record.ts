@@ -70,7 +70,7 @@ export class Recorder {
     const costUsd = free ? 0 : this.#price(call, names, tokens);
     const charge = decideCharge({ sent: call.sent, outcome, status, tokens, presumed: cut !== null });
     const row = { id, at: call.at, sessionId, turnId, agent, ...named, outcome, status, tokens, costUsd };
-    ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, charge });
+    ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, charge }, call.reserved !== null);
     const { model, upstreamName, provider, dialect, streamed } = names;
     metrics.modelCall({ dialect, provider, outcome, tokens, costUsd, firstByteMs, durationMs });
     const { input, output, cached, cacheWrite, reasoning } = tokens;

@@ -1,9 +1,11 @@
 /**
  * Stage 5: the call starts, in one transaction with all that start at this moment. It is asked once more, in the
  * database, whether the run still holds: what came since its facts were read, a bump of the epoch above all, ends it
- * here. What it may cost is reserved in every budget that applies. Nothing leaves before that is committed.
+ * here. What it may cost is reserved in every budget that applies. Nothing leaves before that is committed. A budget
+ * whose room is held by calls that have ended here is asked a second time, when they are settled.
  */
 import type { BudgetState, CallStarts, Spend, StartRefusal } from '../core-lite/record/call-starts.ts';
+import type { UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import type { RefusalDetail } from './answer.ts';
 import type { Call } from './calls.ts';
 import type { RefusalReason, StopReason } from './reasons.ts';
@@ -17,6 +19,7 @@ export interface Unstarted {
 
 export interface StarterOptions {
   readonly starts: CallStarts;
+  readonly ledger: Pick<UsageLedger, 'settle'>;
   readonly now: () => Date;
   readonly onFailure: (error: unknown) => void;
 }
@@ -34,19 +37,29 @@ export class Starter {
    */
   async start(call: Call, spend: Spend | null): Promise<Unstarted | null> {
     if (call.stopped) return { refusal: call.stopped };
-    const { starts, now, onFailure } = this.#options;
-    const { sub: sessionId, trn: turnId, agt: agent, epc: leaseEpoch } = call.token.claims;
-    const { id, at } = call;
-    const refused = await starts
-      .start({ id, at, sessionId, turnId, agent, leaseEpoch, spend })
-      .catch((error: unknown) => {
-        onFailure(error);
-        return UNTOLD;
-      });
-    if (refused) return explain(refused, now());
+    const first = await this.#ask(call, spend);
+    const again = first && heldByOthers(first) && (await this.#options.ledger.settle());
+    if (call.stopped && again) return { refusal: call.stopped };
+    const refused = again ? await this.#ask(call, spend) : first;
+    if (refused) return explain(refused, this.#options.now());
     call.reserved = spend;
     return call.stopped ? { refusal: call.stopped } : null;
   }
+
+  #ask({ id, at, token }: Call, spend: Spend | null): Promise<StartRefusal | null> {
+    const { sub: sessionId, trn: turnId, agt: agent, epc: leaseEpoch } = token.claims;
+    const { starts, onFailure } = this.#options;
+    const start = { id, at, sessionId, turnId, agent, leaseEpoch, spend };
+    return starts.start(start).catch((error: unknown) => {
+      onFailure(error);
+      return UNTOLD;
+    });
+  }
+}
+
+/** Whether it would fit, were what others have reserved let go. */
+function heldByOthers(refused: StartRefusal): boolean {
+  return refused.reason === 'budget' && refused.used + (refused.need ?? 0) <= refused.limit;
 }
 
 const UNTOLD: StartRefusal = { reason: 'replica_dead' };

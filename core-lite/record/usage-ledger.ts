@@ -64,6 +64,8 @@ export interface UsageEntry {
 
 export class UsageLedger {
   readonly #rows: WriteBehind<UsageEntry>;
+  /** Of the last row that settles anything. */
+  #settling = 0;
 
   /** @param onDrop told of each row that is lost */
   constructor(db: Queryable, replica: ReplicaName, onDrop: (error: unknown) => void) {
@@ -77,8 +79,18 @@ export class UsageLedger {
     });
   }
 
-  add(entry: UsageEntry): void {
-    this.#rows.add(entry);
+  /** @param settles whether its call has a reservation */
+  add(entry: UsageEntry, settles = true): void {
+    const place = this.#rows.add(entry);
+    if (settles) this.#settling = Math.max(this.#settling, place);
+  }
+
+  /** Settles what ended and waits for its row to be written. @returns whether there was anything */
+  async settle(): Promise<boolean> {
+    const place = this.#settling;
+    if (!this.#rows.holds(place)) return false;
+    await this.#rows.flush(place);
+    return !this.#rows.holds(place);
   }
 
   /** Writes what is held. @returns how many could not be written */

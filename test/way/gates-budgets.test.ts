@@ -6,6 +6,7 @@ import {
   BODY,
   type BudgetedGates,
   compareSums,
+  costOf,
   ESTIMATE,
   ESTIMATED_COST,
   MODEL,
@@ -55,6 +56,21 @@ describe('a budget of exactly ten', () => {
     await stand.settled();
     const sum = String(limit);
     expect(await compareSums(stand.gates.owner, 'ten')).toEqual({ used: sum, reserved: '0', ledger: sum });
+  });
+});
+
+describe('one call after the other', () => {
+  const USED = { input: 3, output: 4 };
+  it.each<[measure: 'cost_usd' | 'tokens', estimate: number, used: number]>([
+    ['cost_usd', ESTIMATED_COST, costOf(USED)],
+    ['tokens', ESTIMATE.input + ESTIMATE.output, 7],
+  ])('near a limit in %s none is refused for what the last one reserved', async (measure, estimate, used) => {
+    await stand.putBudget('near', { measure, limit: Number((estimate + 9 * used).toFixed(10)) });
+    stand.provider.behave = (_asked, response) => answerUsed(response, USED);
+    const run = await stand.gates.run();
+    const statuses: number[] = [];
+    for (let i = 0; i < 11; i += 1) statuses.push((await chat(run)).status);
+    expect(statuses).toEqual([...Array(10).fill(200), 429]);
   });
 });
 
