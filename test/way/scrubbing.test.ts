@@ -250,7 +250,9 @@ describe('over HTTP/2', () => {
     const left = Array.from({ length: 16 }, (_, i) =>
       session.request({ ':path': `/${i}` }, { endStream: true }).on('error', () => {}),
     );
-    await expect.poll(() => left.every((stream) => stream.readableLength > 0)).toBe(true);
+    await expect
+      .poll(() => left.every((stream) => stream.readableLength > 0), { timeout: 15_000 })
+      .toBe(true);
     for (const stream of left) stream.close(constants.NGHTTP2_CANCEL);
     await expect.poll(async () => (await read('/dirty')).code).toBe(constants.NGHTTP2_INTERNAL_ERROR);
   });
