@@ -13,17 +13,19 @@ export interface Charged {
   readonly outcome: Outcome;
   /** What the caller got. */
   readonly status: number | null;
+  /** Whether it was an error, before the model had written anything. */
+  readonly unbegun: boolean;
   readonly tokens: TokenCounts;
   /** Whether some of the tokens are presumed. */
   readonly presumed: boolean;
 }
 
-export function decideCharge({ sent, outcome, status, tokens, presumed }: Charged): Charge {
+export function decideCharge({ sent, outcome, status, unbegun, tokens, presumed }: Charged): Charge {
   if (presumed) return 'reserved';
   if (tokens.input !== null && tokens.output !== null) return 'counted';
   if (!sent || UNSERVED.has(outcome)) return 'none';
   // Providers charge nothing for an error that they answer instead of a completion.
-  if (outcome === 'provider_error' && (status ?? 0) >= 400) return 'none';
+  if (outcome === 'provider_error' && ((status ?? 0) >= 400 || unbegun)) return 'none';
   return 'reserved';
 }
 

@@ -7,6 +7,7 @@ import type { Dialect } from '../core-lite/state/dialect.ts';
 import { countTokens } from './meter/count-tokens.ts';
 import { Decoder } from './meter/decoder.ts';
 import { EventData } from './meter/event-data.ts';
+import { FirstContent } from './meter/first-content.ts';
 import { JsonScan } from './meter/json-scan.ts';
 import { type Mark, MarkedEvents } from './meter/marked-events.ts';
 import { readStreamEnd, type StreamEnd } from './meter/stream-end.ts';
@@ -17,6 +18,8 @@ export interface Metered {
   readonly tokens: TokenCounts;
   /** Whether the answer told of an error. */
   readonly failed: boolean;
+  /** Whether the model wrote anything, as far as could be read. */
+  readonly begun: boolean;
   /** Whether it came to its end: a stream to the dialect's own last event. */
   readonly finished: boolean;
   /** How much of it passed, decoded. */
@@ -52,12 +55,13 @@ export class Meter {
   /** After the last byte, once. What cannot be read is not counted. Rejects for faults of our own alone. */
   async read(): Promise<Metered> {
     if (this.#decoder) await this.#decoder.end();
-    const { failed, finished } = this.#reader?.end() ?? { failed: false, finished: false };
+    const begun = this.#rawBytes > 0;
+    const ended = this.#reader?.end() ?? { failed: false, finished: false, begun };
     const { fields } = this.#usage;
     return {
       tokens: countTokens(this.#dialect, fields),
-      failed: failed || this.#usage.failed,
-      finished,
+      ...ended,
+      failed: ended.failed || this.#usage.failed,
       // What could not be decoded passed all the same.
       passedBytes: Math.max(this.#rawBytes, this.#plainBytes),
     };
@@ -74,29 +78,33 @@ export class Meter {
   #open(first: number | undefined): Reader {
     const sign = String.fromCharCode(first ?? 0);
     const events = this.#isEvents ? !'{['.includes(sign) : ':deir'.includes(sign);
-    return events ? new EventReader(this.#dialect, this.#usage) : new WholeReader(this.#usage);
+    return events ? new EventReader(this.#dialect, this.#usage) : new WholeReader(this.#dialect, this.#usage);
   }
 }
 
 interface Reader {
   write(bytes: Buffer): void;
-  end(): StreamEnd;
+  end(): StreamEnd & Pick<Metered, 'begun'>;
 }
 
 /** One JSON text; Gemini's streams are one, too, unless they are asked to be events. */
 class WholeReader implements Reader {
   readonly #scan: JsonScan;
+  readonly #content: FirstContent;
 
-  constructor(usage: Usage) {
+  constructor(dialect: Dialect, usage: Usage) {
+    this.#content = new FirstContent(dialect);
     this.#scan = new JsonScan(WANTED, usage.take);
   }
 
   write(bytes: Buffer): void {
     this.#scan.write(bytes);
+    this.#content.keep(bytes);
   }
 
-  end(): StreamEnd {
-    return { failed: false, finished: this.#scan.finished };
+  end(): ReturnType<Reader['end']> {
+    this.#content.look();
+    return { failed: false, finished: this.#scan.finished, begun: this.#content.found };
   }
 }
 
@@ -105,9 +113,11 @@ class EventReader implements Reader {
   readonly #usage: Usage;
   readonly #events: MarkedEvents;
   readonly #tail = new TailBuffer(TAIL_BYTES);
+  readonly #content: FirstContent;
 
   constructor(dialect: Dialect, usage: Usage) {
     this.#dialect = dialect;
+    this.#content = new FirstContent(dialect);
     this.#usage = usage;
     this.#events = new MarkedEvents(MARKS[dialect], new EventData(new JsonScan(WANTED, usage.take)));
   }
@@ -115,12 +125,15 @@ class EventReader implements Reader {
   write(bytes: Buffer): void {
     this.#events.write(bytes);
     this.#tail.add(bytes);
+    this.#content.write(bytes);
   }
 
-  end(): StreamEnd {
+  end(): ReturnType<Reader['end']> {
     this.#events.end();
+    this.#content.look();
     const { failed, finished } = readStreamEnd(this.#dialect, this.#tail.tail, this.#tail.whole);
-    return { failed, finished: finished || LAST_TYPE.test(this.#usage.type) };
+    const begun = this.#content.found;
+    return { failed, finished: finished || LAST_TYPE.test(this.#usage.type), begun };
   }
 }
 

@@ -24,6 +24,8 @@ export interface ModelEnding {
   readonly firstByteMs: number | null;
   /** Of an answer that was cut off: how much of it had passed. */
   readonly cutAfterBytes?: number;
+  /** It was an error, before the model had written anything. */
+  readonly unbegun?: boolean;
 }
 
 /** Which model call it was. */
@@ -61,14 +63,21 @@ export class Recorder {
     const { counts, ...named } = names;
     const { id } = call;
     const durationMs = this.#since(call);
-    const { outcome, status, firstByteMs, cutAfterBytes } = ending;
+    const { outcome, status, firstByteMs, cutAfterBytes, unbegun = false } = ending;
     // A provider takes nothing for a count, and its answer has no usage.
     const free = counts && outcome === 'completed';
     const cut =
       cutAfterBytes === undefined ? null : presumeTokens(ending.tokens, cutAfterBytes, call.reserved);
     const tokens = free ? NOTHING : (cut ?? ending.tokens);
     const costUsd = free ? 0 : this.#price(call, names, tokens);
-    const charge = decideCharge({ sent: call.sent, outcome, status, tokens, presumed: cut !== null });
+    const charge = decideCharge({
+      sent: call.sent,
+      outcome,
+      status,
+      unbegun,
+      tokens,
+      presumed: cut !== null,
+    });
     const row = { id, at: call.at, sessionId, turnId, agent, ...named, outcome, status, tokens, costUsd };
     ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, charge }, call.reserved !== null);
     const { model, upstreamName, provider, dialect, streamed } = names;

@@ -59,9 +59,13 @@ export class Starter {
 
 /** Whether it would fit, were what others have reserved let go. */
 function heldByOthers(refused: StartRefusal): boolean {
-  return refused.reason === 'budget' && refused.used + (refused.need ?? 0) <= refused.limit;
+  if (refused.reason !== 'budget') return false;
+  const { limit, used, need } = refused;
+  return limit - used - (need ?? 0) > -LEAST_COST;
 }
 
+/** US dollars: less than any two sums differ that are not the same. */
+const LEAST_COST = 1e-10;
 const UNTOLD: StartRefusal = { reason: 'replica_dead' };
 
 function explain(refused: StartRefusal, now: Date): Unstarted {

@@ -139,13 +139,17 @@ async function conclude(
   }
   if (!end.framed) relay.complete();
   const failed = (status ?? 0) >= 400 || metered?.failed === true;
-  if (failed) return { outcome: 'provider_error', ...cut };
+  if (failed) return { outcome: 'provider_error', ...told, ...describeFailed(metered) };
   // Some servers of the other dialects leave their last event out; there, what was told is the whole.
   return { outcome: 'completed', ...(dialect === 'anthropic' ? cut : told) };
 }
 
 function describeCut(metered: Metered | undefined): Pick<ModelEnding, 'cutAfterBytes'> {
   return metered && !metered.finished ? { cutAfterBytes: metered.passedBytes } : {};
+}
+
+function describeFailed(metered: Metered | undefined): Pick<ModelEnding, 'cutAfterBytes' | 'unbegun'> {
+  return metered?.begun === false ? { unbegun: true } : describeCut(metered);
 }
 
 /** The end of a call of which nothing went out. */

@@ -5,7 +5,14 @@ import { type Charged, decideCharge, presumeTokens } from '../../gates/charge.ts
 import { NO_TOKENS } from '../../gates/record.ts';
 
 const COUNTED = { ...NO_TOKENS, input: 3, output: 4 };
-const CALL: Charged = { sent: true, outcome: 'completed', status: 200, tokens: NO_TOKENS, presumed: false };
+const CALL: Charged = {
+  sent: true,
+  outcome: 'completed',
+  status: 200,
+  unbegun: false,
+  tokens: NO_TOKENS,
+  presumed: false,
+};
 
 it.each<[name: string, call: Partial<Charged>, charge: ReturnType<typeof decideCharge>]>([
   ['counted', { tokens: COUNTED }, 'counted'],
@@ -21,6 +28,8 @@ it.each<[name: string, call: Partial<Charged>, charge: ReturnType<typeof decideC
   ['too slow', { outcome: 'provider_timeout', status: 504 }, 'reserved'],
   ['an error of the provider', { outcome: 'provider_error', status: 429 }, 'none'],
   ['an error in the middle of a stream', { outcome: 'provider_error', status: 200 }, 'reserved'],
+  ['an error at the beginning of a stream', { outcome: 'provider_error', unbegun: true }, 'none'],
+  ['an error behind a told usage', { outcome: 'provider_error', unbegun: true, tokens: COUNTED }, 'counted'],
   ['not reached', { outcome: 'connect_failed', status: 502 }, 'none'],
   ['no provider left', { outcome: 'provider_busy', status: 503 }, 'none'],
   ['refused by a budget', { outcome: 'budget_exceeded', status: 429, sent: false }, 'none'],

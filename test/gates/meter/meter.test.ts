@@ -27,11 +27,13 @@ function meter(answer: Answer, bytes: Buffer, borders: readonly number[], encodi
   return made.read();
 }
 
-function expected({ tokens, failed, unfinished, more }: Answer): Metered {
+function expected({ tokens, failed, unbegun, unfinished, more }: Answer): Metered {
   const [input, output, cached = null, cacheWrite = null, reasoning = null] = tokens ?? [null, null];
   return {
     tokens: { input, output, cached, cacheWrite, reasoning, ...more },
     failed: failed === true,
+    // Asked of what failed alone.
+    begun: failed ? unbegun !== true : expect.any(Boolean),
     finished: unfinished !== true,
     passedBytes: expect.any(Number),
   };
