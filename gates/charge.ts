@@ -48,6 +48,23 @@ export function presumeTokens(
   };
 }
 
+export interface Figures {
+  readonly tokens: TokenCounts;
+  readonly costUsd: number | null;
+}
+
+/** The figures that the row in the ledger has: the database does the same when it settles the call. */
+export function bookFigures(
+  charge: Charge,
+  { tokens, costUsd }: Figures,
+  reserved: Spend | null,
+): Figures & { readonly presumed: boolean } {
+  if (charge !== 'reserved' || !reserved) return { tokens, costUsd, presumed: false };
+  const input = tokens.input ?? reserved.inputTokens;
+  const output = tokens.output ?? reserved.outputTokens;
+  return { tokens: { ...tokens, input, output }, costUsd: costUsd ?? reserved.costUsd, presumed: true };
+}
+
 /** Of text; the names around it make it the more. */
 const BYTES_PER_TOKEN = 4;
 /** No provider took the request, whatever was tried. */

@@ -7,7 +7,7 @@ import type { TokenCounts, UsageLedger } from '../core-lite/record/usage-ledger.
 import type { Dialect } from '../core-lite/state/dialect.ts';
 import type { PassedOver } from './act/first-look.ts';
 import type { Call } from './calls.ts';
-import { decideCharge, presumeTokens } from './charge.ts';
+import { bookFigures, decideCharge, presumeTokens } from './charge.ts';
 import type { Candidate } from './decide/model-call.ts';
 import type { HttpOutcome } from './http-outcomes.ts';
 import type { Metrics } from './metrics.ts';
@@ -81,8 +81,17 @@ export class Recorder {
     const row = { id, at: call.at, sessionId, turnId, agent, ...named, outcome, status, tokens, costUsd };
     ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, charge }, call.reserved !== null);
     const { model, upstreamName, provider, dialect, streamed } = names;
-    metrics.modelCall({ dialect, provider, outcome, tokens, costUsd, firstByteMs, durationMs });
-    const { input, output, cached, cacheWrite, reasoning } = tokens;
+    const booked = bookFigures(charge, { tokens, costUsd }, call.reserved);
+    metrics.modelCall({
+      dialect,
+      provider,
+      outcome,
+      told: { tokens, costUsd },
+      booked,
+      firstByteMs,
+      durationMs,
+    });
+    const { input, output, cached, cacheWrite, reasoning } = booked.tokens;
     logger.info(
       {
         id,
@@ -101,7 +110,8 @@ export class Recorder {
         cached,
         cacheWrite,
         reasoning,
-        costUsd,
+        costUsd: booked.costUsd,
+        presumed: booked.presumed,
         firstByteMs,
         ms: durationMs,
       },

@@ -114,7 +114,7 @@ function adviseOn({ measure }: BudgetState): string {
 function formatAmount(measure: BudgetState['measure'], value: number): string {
   switch (measure) {
     case 'cost_usd':
-      return `$${Number(value.toFixed(6))}`;
+      return `$${value.toFixed(10).replace(/\.?0+$/, '')}`;
     case 'tokens':
       return `${value} ${value === 1 ? 'token' : 'tokens'}`;
     case 'requests':
