@@ -88,7 +88,7 @@ const ANTHROPIC = rows('anthropic', [
   [
     'overloaded in the middle',
     streams(SEEN, TEXT, OVERLOADED),
-    { outcome: 'provider_error', tokens: 'presumed' },
+    { outcome: 'provider_error', tokens: [100, 64], cost: 0.00126, presumed: true },
   ],
   [
     'RST behind what it read',
@@ -96,7 +96,7 @@ const ANTHROPIC = rows('anthropic', [
       await openStream(wire).chunk(SEEN).chunk(TEXT.slice(0, -20)).delivered();
       wire.reset();
     },
-    { outcome: 'provider_died', tokens: 'presumed' },
+    { outcome: 'provider_died', tokens: [100, 64], cost: 0.00126, presumed: true },
     {
       status: 200,
       body: /^event: message_start.*hello.*\nevent: error\ndata: .*"code":"provider_died"\}\}\n\n$/s,
