@@ -19,6 +19,8 @@ export interface Answer {
 export interface RefusalDetail {
   /** One line without a full stop, safe to show: which, how much, until when. */
   readonly text: string;
+  /** What to do about this one, in place of what mends most. */
+  readonly remedy?: string;
   /** After how many seconds the same call may fare better. */
   readonly retryAfterSeconds?: number;
 }
@@ -34,6 +36,8 @@ export function formatRefusal(
   { userAgent = '', detail }: RefusalOptions = {},
 ): Answer {
   const { status, text, remedy, again } = REFUSALS[reason];
+  const advice = detail?.remedy ?? (detail && SAY_ENOUGH.has(reason) ? '' : remedy);
+  const message = `${text}${detail ? `: ${detail.text}` : ''}${advice ? `; ${advice}` : ''}`;
   const shown = again ? status : finalStatus(reason, status, userAgent);
   const seconds = detail?.retryAfterSeconds;
   return {
@@ -45,7 +49,7 @@ export function formatRefusal(
       ...(seconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }),
       ...(shown === 401 ? { 'www-authenticate': CHALLENGE } : {}),
     },
-    body: formatError(surface, reason, shown, `${text}${detail ? `: ${detail.text}` : ''}; ${remedy}`),
+    body: formatError(surface, reason, shown, message),
   };
 }
 
@@ -98,6 +102,12 @@ function openaiType(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
+/** Whose detail says what is wrong, each with a remedy of its own: none fits all. */
+const SAY_ENOUGH: ReadonlySet<RefusalReason> = new Set([
+  'request_malformed',
+  'body_malformed',
+  'body_too_large',
+]);
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'permission_error',

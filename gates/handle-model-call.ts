@@ -81,7 +81,7 @@ async function serve(
   if (!session) return { refusal: 'token_untrusted' };
   if (decideRunStaleness(call.token.claims, session)) return { refusal: 'run_stale' };
   const body = await takeBody(gate, arrival);
-  if (typeof body === 'string') return { refusal: body };
+  if ('refusal' in body) return body;
   const read = readModelBody(body.plain, arrival.operation, arrival.pathModel);
   if ('refusal' in read) return read;
   const known = await loadKnown(gate, read.model).catch((error: unknown) => gate.record.failure(error));
@@ -97,14 +97,20 @@ async function serve(
   return null;
 }
 
-async function takeBody({ room }: Gate, arrival: ModelArrival): Promise<CallBody | RefusalReason> {
+async function takeBody({ room }: Gate, arrival: ModelArrival): Promise<CallBody | Unanswered> {
   const { body, encoding, maxBytes, hold } = arrival;
   arrival.body = EMPTY;
   const coded = encoding !== '' && encoding !== 'identity';
   const decode = () => readBody(body, encoding, maxBytes);
   const plain = await (coded ? room.decode(decode) : decode());
-  if (typeof plain === 'string') return plain;
-  return hold.set(plain.length + (coded ? body.length : 0)) ?? new CallBody(body, encoding, plain);
+  if (typeof plain === 'string') return { refusal: plain, detail: explainUnread(plain, encoding) };
+  const refusal = hold.set(plain.length + (coded ? body.length : 0));
+  return refusal ? { refusal } : new CallBody(body, encoding, plain);
+}
+
+function explainUnread(reason: RefusalReason, encoding: string): RefusalDetail | undefined {
+  if (reason !== 'body_malformed') return undefined;
+  return { text: `it is not the ${encoding} that its Content-Encoding says, or not all of it` };
 }
 
 interface Way extends Known {

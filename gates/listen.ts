@@ -13,12 +13,14 @@ import {
 } from 'fastify';
 import type { ListenAddress } from '../core-lite/setting-kinds.ts';
 import type { Family } from '../core-lite/state/dialect.ts';
+import { SENTINEL } from '../core-lite/vault/placement.ts';
 import { headerValue } from './act/headers.ts';
 import { formatRefusal, type RefusalDetail, type Surface } from './answer.ts';
 import { readToken } from './authenticate.ts';
 import type { BodyHold } from './body-room.ts';
 import type { RunToken } from './calls.ts';
 import type { Gate } from './gate.ts';
+import { quoteName } from './quote-name.ts';
 import { queryKeys } from './read/query.ts';
 import { judgeRequest } from './read/request.ts';
 import type { RefusalReason } from './reasons.ts';
@@ -59,7 +61,7 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
     requestIdHeader: false,
     bodyLimit: TOOL_BODY_BYTES,
     routerOptions: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false },
-    frameworkErrors: (_error, request, reply) => refuse(gate, request, reply, 'route_unknown'),
+    frameworkErrors: (_error, request, reply) => refuseRoute(gate, request, reply),
     clientErrorHandler: (error, socket) => refuseBroken(error, socket),
   });
   const names = new Set([...LOOPBACK_NAMES, ...hosts]);
@@ -74,7 +76,7 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
     // Fastify refuses a type that it cannot parse; a route that minds the type reads the raw header.
     request.raw.headers['content-type'] = 'application/octet-stream';
   });
-  app.setNotFoundHandler((request, reply) => refuse(gate, request, reply, 'route_unknown'));
+  app.setNotFoundHandler((request, reply) => refuseRoute(gate, request, reply));
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const reason = reasonOf(error);
     if (reason === 'internal') gate.record.failure(error);
@@ -94,7 +96,8 @@ export async function authenticate(
   const keys = await gate.facts.keys().catch(() => null);
   if (!keys) return refuse(gate, request, reply, 'facts_unavailable');
   const token = await gate.tokens.verify(found.text, keys, gate.now());
-  if (typeof token === 'string') return refuse(gate, request, reply, token);
+  const standsIn = found.text === SENTINEL ? STANDS_IN : undefined;
+  if (typeof token === 'string') return refuse(gate, request, reply, token, standsIn);
   request.caller = { token, text: found.text };
   return undefined;
 }
@@ -141,6 +144,12 @@ export function refuse(
   return reply.code(status).headers(headers).send(body);
 }
 
+/** Says what was asked: without its query, in which a key may stand. */
+export function refuseRoute(gate: Gate, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const path = request.url.split('?', 1)[0] ?? '';
+  return refuse(gate, request, reply, 'route_unknown', { text: `${request.method} ${quoteName(path)}` });
+}
+
 function reasonOf(error: FastifyError): RefusalReason {
   if (error.statusCode === 413) return 'body_too_large';
   if (error.statusCode === 415) return 'media_type_refused';
@@ -174,6 +183,11 @@ const BROKEN_STATUS: ReadonlyMap<string, string> = new Map([
 /** Of a token that was looked for: nothing else of the request was read yet. */
 const MORE_THAN_ONE: Partial<Record<RefusalReason, RefusalDetail>> = {
   request_malformed: { text: 'two different credentials were sent, or one header of a credential twice' },
+};
+/** What a pod's variables have for a key. */
+const STANDS_IN: RefusalDetail = {
+  text: `${SENTINEL} stands for a key only on the way to a host that a credential is bound to, or to the base URL of the pod’s relay`,
+  remedy: 'send the run token itself here, or set the client’s base URL to the relay’s, as pod env prints it',
 };
 const GEMINI_PATH = /^\/v1(?:alpha|beta)\//;
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];

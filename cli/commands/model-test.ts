@@ -24,7 +24,7 @@ export const modelTest = defineCommand({
       value: 'DIALECT',
       multiple: true,
       choices: DIALECTS,
-      help: 'only in this one; every one that it serves if left out, may be given more than once',
+      help: 'only in this one; every one that it serves if left out',
     },
     gates: {
       type: 'string',

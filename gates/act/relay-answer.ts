@@ -9,7 +9,7 @@ import type { Dialect } from '../../core-lite/state/dialect.ts';
 import { codingOf } from '../codings.ts';
 import { Meter } from '../meter.ts';
 import type { RefusalReason, StopReason } from '../reasons.ts';
-import { type AnswerHead, isCoded, readHead } from './answer-head.ts';
+import { type AnswerHead, isCoded, readHead, redirectHost } from './answer-head.ts';
 import { CallerAnswer } from './caller-answer.ts';
 import { CodedPassage } from './coded-passage.ts';
 import { type Onward, type Passage, PlainPassage } from './passage.ts';
@@ -42,6 +42,8 @@ export interface RelayEnd {
   /** On the clock of `now`. */
   readonly firstByteAt: number | null;
   readonly meter: Meter | null;
+  /** Where a refused redirect led; `null` where there was none, or it named no host. */
+  readonly redirectHost: string | null;
   /** Whether the end of the answer was told by more than the end of its connection. */
   readonly framed: boolean;
   /** What we did wrong ourselves, where that ended it. */
@@ -64,6 +66,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   #head: AnswerHead | null = null;
   #passage: Passage | null = null;
   #meter: Meter | null = null;
+  #redirectHost: string | null = null;
   #waiting: Buffer[] = [];
   #firstByteAt: number | null = null;
   #done = false;
@@ -104,6 +107,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   #start(controller: Dispatcher.DispatchController, status: number, statusText: string): void {
     // A client would follow it with its credential, or with what it takes for one.
     if (status >= 300 && status < 400 && status !== 304) {
+      this.#redirectHost = redirectHost(controller, this.#options.secrets);
       this.#fail('redirect_refused');
       return;
     }
@@ -244,6 +248,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
       status: this.#answer.status,
       firstByteAt: this.#firstByteAt,
       meter: this.#meter,
+      redirectHost: this.#redirectHost,
       framed,
       fault: this.#fault,
     });
