@@ -1,6 +1,7 @@
-/** How bodies of model calls are decoded. Of the decoders with a large window only so many work at once. */
+/** How answers to model calls are decoded. Of the decoders with a large window only so many work at once, few of one session. */
 import type { Transform } from 'node:stream';
 import { type Coding as AnyCoding, isLarge, makeDecoder } from '../core-lite/decoders.ts';
+import { Shares } from './shares.ts';
 
 export type Coding = Exclude<AnyCoding, 'deflate-raw'>;
 
@@ -11,26 +12,25 @@ export function codingOf(encoding: string): Coding | null {
 }
 
 /** The places for decoders with a large window. */
-export class Places {
-  #left = MAX_WORKING;
+export function makePlaces(): Shares {
+  return new Shares(PLACES);
+}
 
-  /** @returns whether there was one */
-  take(): boolean {
-    if (this.#left === 0) return false;
-    this.#left -= 1;
-    return true;
-  }
-
-  free(): void {
-    this.#left += 1;
-  }
+/** Whose places a decoder takes one of. */
+export interface PlaceOwner {
+  readonly places: Shares;
+  readonly session: string;
 }
 
 /** It gives all that it can of each write. @returns `null` where too many are at work; its place is free again when it closes */
-export function openDecoder(coding: Coding, first: Buffer, places: Places): Transform | null {
+export function openDecoder(
+  coding: Coding,
+  first: Buffer,
+  { places, session }: PlaceOwner,
+): Transform | null {
   if (!isLarge(coding)) return makeDecoder(variantOf(coding, first));
-  if (!places.take()) return null;
-  return makeDecoder(coding).once('close', () => places.free());
+  if (!places.take(session)) return null;
+  return makeDecoder(coding).once('close', () => places.free(session));
 }
 
 /** RFC 9110 8.4.1.2 says `deflate` is in zlib's format; some servers send it bare, and clients read both. */
@@ -46,4 +46,4 @@ function isZlib(first: Buffer): boolean {
 const CODINGS: readonly Coding[] = ['gzip', 'deflate', 'br', 'zstd'];
 const DEFLATE = 8;
 /** At 16 MiB for the largest window of br, 1 GiB. */
-const MAX_WORKING = 64;
+const PLACES = { all: 64, ofSession: 8 };

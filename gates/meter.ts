@@ -22,6 +22,8 @@ export interface Metered {
   readonly begun: boolean;
   /** Whether it came to its end: a stream to the dialect's own last event. */
   readonly finished: boolean;
+  /** Whether some of it could not be read: too many were decoded at once, or it is not what it says. */
+  readonly unread: boolean;
   /** How much of it passed, decoded. */
   readonly passedBytes: number;
 }
@@ -38,12 +40,13 @@ export class Meter {
   /**
    * @param contentType of the answer, lower case
    * @param encoding its content encoding, lower case, empty for none
+   * @param session whose answer it is
    */
-  constructor(dialect: Dialect, contentType: string, encoding: string) {
+  constructor(dialect: Dialect, contentType: string, encoding: string, session: string) {
     this.#dialect = dialect;
     this.#isEvents = contentType.startsWith('text/event-stream');
     const coded = encoding !== '' && encoding !== 'identity';
-    this.#decoder = coded ? new Decoder(encoding, (bytes) => this.#write(bytes)) : null;
+    this.#decoder = coded ? new Decoder(encoding, session, (bytes) => this.#write(bytes)) : null;
   }
 
   see(chunk: Buffer): void {
@@ -62,6 +65,7 @@ export class Meter {
       tokens: countTokens(this.#dialect, fields),
       ...ended,
       failed: ended.failed || this.#usage.failed,
+      unread: this.#rawBytes > 0 && this.#decoder?.whole === false,
       // What could not be decoded passed all the same.
       passedBytes: Math.max(this.#rawBytes, this.#plainBytes),
     };

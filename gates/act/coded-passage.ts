@@ -5,12 +5,13 @@
  */
 import type { Transform } from 'node:stream';
 import { Pause } from '../../core-lite/pause.ts';
-import { type Coding, openDecoder, Places } from '../codings.ts';
+import { type Coding, makePlaces, openDecoder } from '../codings.ts';
 import { SecretSearch } from './mask.ts';
 import { type Onward, type Passage, PlainPassage } from './passage.ts';
 
 export class CodedPassage implements Passage {
   readonly #coding: Coding;
+  readonly #session: string;
   readonly #search: SecretSearch;
   readonly #onward: Onward;
   /** What takes over where the copy cannot be decoded. */
@@ -25,8 +26,10 @@ export class CodedPassage implements Passage {
   #state: 'decoding' | 'plain' | 'over' = 'decoding';
   #working: Promise<void> | null = null;
 
-  constructor(coding: Coding, secrets: readonly Buffer[], onward: Onward) {
+  /** @param session whose answer it is */
+  constructor(coding: Coding, session: string, secrets: readonly Buffer[], onward: Onward) {
     this.#coding = coding;
+    this.#session = session;
     this.#search = new SecretSearch(secrets);
     this.#onward = onward;
     this.#plain = new PlainPassage(secrets, false, onward);
@@ -91,7 +94,7 @@ export class CodedPassage implements Passage {
   }
 
   #open(bytes: Buffer): Transform | null {
-    const decoder = openDecoder(this.#coding, bytes, PLACES);
+    const decoder = openDecoder(this.#coding, bytes, { places: PLACES, session: this.#session });
     decoder?.on('data', (text: Buffer) => {
       try {
         if (this.#state === 'decoding') this.#search.scan(text);
@@ -147,7 +150,7 @@ function join(chunks: readonly Buffer[]): Buffer {
 }
 
 const NOTHING = Buffer.alloc(0);
-const PLACES = new Places();
+const PLACES = makePlaces();
 /** More than the tail of a text takes in any coding. */
 const MAX_HELD_BYTES = 256 * 1024;
 /** Larger than any answer; what decodes to more is made to cost. */

@@ -104,6 +104,7 @@ function openRelay(
   return new AnswerRelay({
     response,
     dialect: request.dialect,
+    session: call.token.claims.sub,
     secrets,
     hidesUsage,
     signal: call.signal,
@@ -151,8 +152,8 @@ async function conclude(
   if (!end.framed) relay.complete();
   const failed = (status ?? 0) >= 400 || metered?.failed === true;
   if (failed) return { outcome: 'provider_error', ...told, ...describeFailed(metered) };
-  // Some servers of the other dialects leave their last event out; there, what was told is the whole.
-  return { outcome: 'completed', ...(dialect === 'anthropic' ? cut : told) };
+  // Some servers of the other dialects leave their last event out; there, what was told is the whole, if all was read.
+  return { outcome: 'completed', ...(dialect === 'anthropic' || metered?.unread ? cut : told) };
 }
 
 function describeCut(metered: Metered | undefined): Pick<ModelEnding, 'cutAfterBytes'> {

@@ -18,6 +18,7 @@ import { readFailure } from './provider-failure.ts';
 export interface RelayOptions {
   readonly response: ServerResponse;
   readonly dialect: Dialect;
+  readonly session: string;
   readonly secrets: readonly Buffer[];
   /** Whether the gate asked for the usage and not the caller. */
   readonly hidesUsage: boolean;
@@ -111,11 +112,11 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
       this.#fail('redirect_refused');
       return;
     }
-    const { dialect, secrets, hidesUsage, idleLimitMs } = this.#options;
-    const head = readHead(controller, status, statusText, hidesUsage);
+    const { dialect, session, idleLimitMs, secrets } = this.#options;
+    const head = readHead(controller, status, statusText, this.#options.hidesUsage);
     this.#head = head;
-    this.#meter = new Meter(dialect, head.contentType, head.encoding);
-    this.#passage = openPassage(head, secrets, hidesUsage, this.#onward);
+    this.#meter = new Meter(dialect, head.contentType, head.encoding, session);
+    this.#passage = openPassage(head, this.#options, this.#onward);
     if (head.events) {
       clearTimeout(this.#limit);
       this.#limit = setTimeout(this.#onLimit, idleLimitMs);
@@ -269,12 +270,11 @@ function isComment(data: Buffer): boolean {
 
 function openPassage(
   head: AnswerHead,
-  secrets: readonly Buffer[],
-  hidesUsage: boolean,
+  { secrets, session, hidesUsage }: RelayOptions,
   onward: Onward,
 ): Passage {
   const coding = codingOf(head.encoding);
-  if (coding !== null && secrets.length > 0) return new CodedPassage(coding, secrets, onward);
+  if (coding !== null && secrets.length > 0) return new CodedPassage(coding, session, secrets, onward);
   return new PlainPassage(secrets, head.events && !isCoded(head), onward, hidesUsage);
 }
 

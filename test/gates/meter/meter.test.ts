@@ -18,7 +18,7 @@ const CODINGS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 
 /** @param borders where the bytes are cut */
 function meter(answer: Answer, bytes: Buffer, borders: readonly number[], encoding = ''): Promise<Metered> {
-  const made = new Meter(answer.dialect, answer.type ?? 'text/event-stream', encoding);
+  const made = new Meter(answer.dialect, answer.type ?? 'text/event-stream', encoding, 'ses_1');
   let from = 0;
   for (const border of [...borders, bytes.length]) {
     made.see(bytes.subarray(from, border));
@@ -35,6 +35,7 @@ function expected({ tokens, failed, unbegun, unfinished, more }: Answer): Metere
     // Asked of what failed alone.
     begun: failed ? unbegun !== true : expect.any(Boolean),
     finished: unfinished !== true,
+    unread: false,
     passedBytes: expect.any(Number),
   };
 }
