@@ -39,7 +39,7 @@ export function formatRefusal(
   const advice = detail?.remedy ?? (detail && SAY_ENOUGH.has(reason) ? '' : remedy);
   const message = `${text}${detail ? `: ${detail.text}` : ''}${advice ? `; ${advice}` : ''}`;
   const shown = again ? status : finalStatus(reason, status, userAgent);
-  const seconds = detail?.retryAfterSeconds;
+  const seconds = detail?.retryAfterSeconds ?? RETRY_AFTER[reason];
   return {
     status: shown,
     headers: {
@@ -138,5 +138,7 @@ const DEAF_CLIENTS: readonly DeafClient[] = [
   { agent: /^claude-cli\//, resends: (status) => status === 404 },
   { agent: /\bai-sdk[-/]/, resends: (status) => status === 409 || status === 429 || status >= 500 },
 ];
+/** Where nobody can tell it better, seconds. */
+const RETRY_AFTER: Partial<Record<RefusalReason, number>> = { gate_busy: 1 };
 /** RFC 6750 section 3. */
 const CHALLENGE = 'Bearer realm="sallyport-gates"';

@@ -6,6 +6,7 @@ import type { GateCredentials } from '../core-lite/vault/gate-credentials.ts';
 import type { Upstreams } from './act/upstream.ts';
 import type { BodyRoom } from './body-room.ts';
 import type { Calls } from './calls.ts';
+import type { DecodePlaces } from './decode-places.ts';
 import type { Facts } from './facts.ts';
 import type { Recorder } from './record.ts';
 import type { Starter } from './start.ts';
@@ -16,6 +17,7 @@ export interface Gate {
   readonly credentials: GateCredentials;
   readonly calls: Calls;
   readonly room: BodyRoom;
+  readonly decoding: DecodePlaces;
   readonly upstreams: Upstreams;
   readonly openNetworks: readonly OpenNetwork[];
   /** How long a model may stay silent in a stream. */

@@ -80,7 +80,9 @@ async function serve(
   // What was minted here names a session that is there, if only as an ended one.
   if (!session) return { refusal: 'token_untrusted' };
   if (decideRunStaleness(call.token.claims, session)) return { refusal: 'run_stale' };
-  const body = await takeBody(gate, arrival);
+  const body = await takeBody(gate, arrival, call);
+  // Nobody is left to be told, and no model to name in a row.
+  if (body === 'client_left') return null;
   if ('refusal' in body) return body;
   const read = readModelBody(body.plain, arrival.operation, arrival.pathModel);
   if ('refusal' in read) return read;
@@ -97,12 +99,20 @@ async function serve(
   return null;
 }
 
-async function takeBody({ room }: Gate, arrival: ModelArrival): Promise<CallBody | Unanswered> {
+async function takeBody(
+  { decoding }: Gate,
+  arrival: ModelArrival,
+  call: Call,
+): Promise<CallBody | Unanswered | 'client_left'> {
   const { body, encoding, maxBytes, hold } = arrival;
   arrival.body = EMPTY;
   const coded = encoding !== '' && encoding !== 'identity';
   const decode = () => readBody(body, encoding, maxBytes);
-  const plain = await (coded ? room.decode(decode) : decode());
+  const plain = await (coded ? decoding.decode(call.token.claims.sub, call.signal, decode) : decode());
+  if (plain === 'stopped') {
+    const { stopped } = call;
+    return stopped === null || stopped === 'client_left' ? 'client_left' : { refusal: stopped };
+  }
   if (typeof plain === 'string') return { refusal: plain, detail: explainUnread(plain, encoding) };
   const refusal = hold.set(plain.length + (coded ? body.length : 0));
   return refusal ? { refusal } : new CallBody(body, encoding, plain);

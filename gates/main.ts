@@ -20,6 +20,7 @@ import { GateCredentials } from '../core-lite/vault/gate-credentials.ts';
 import { Upstreams } from './act/upstream.ts';
 import { BodyRoom } from './body-room.ts';
 import { Calls } from './calls.ts';
+import { DecodePlaces } from './decode-places.ts';
 import { Facts } from './facts.ts';
 import type { Gate } from './gate.ts';
 import { addressHosts, buildListener } from './listen.ts';
@@ -75,6 +76,7 @@ async function serve({ config, log, url, database, hold }: Base): Promise<Servic
     credentials,
     calls,
     room: new BodyRoom(),
+    decoding: new DecodePlaces(),
     upstreams,
     openNetworks,
     streamIdleMs: config.streamIdle,

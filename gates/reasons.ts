@@ -160,7 +160,7 @@ export const REFUSALS = {
   ),
   gate_busy: passing(
     503,
-    'the calls of the gate hold as much as they may: bodies of 512 MiB',
+    'the gate has no room for the body: 512 MiB are held, or 32 of the session wait to be decoded',
     'try again; an operator can run more gates',
   ),
   facts_unavailable: passing(

@@ -14,7 +14,7 @@ export async function readBody(
   const decode = DECODERS.get(encoding);
   if (!decode) return 'encoding_refused';
   try {
-    return await decode(body, { maxOutputLength: maxBytes });
+    return await decode(body, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES });
   } catch (error) {
     return (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE'
       ? 'body_too_large'
@@ -22,8 +22,14 @@ export async function readBody(
   }
 }
 
-type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+interface DecodeOptions {
+  readonly maxOutputLength: number;
+  readonly chunkSize: number;
+}
+type Decoder = (bytes: Buffer, options: DecodeOptions) => Promise<Buffer>;
 
+/** Node's own size has four times the turns of the event loop, which cost br the half of its time. */
+const CHUNK_BYTES = 64 * 1024;
 const decodeZstd = promisify(zstdDecompress) as (bytes: Buffer, options: object) => Promise<Buffer>;
 const DECODERS = new Map<string, Decoder>([
   ['gzip', promisify(gunzip) as Decoder],
