@@ -6,11 +6,12 @@ import type { ServerResponse } from 'node:http';
 import { Allow } from '../core-lite/decision.ts';
 import { parseUpstreamUrl } from '../core-lite/network/upstream-url.ts';
 import type { HttpTool } from '../core-lite/state/manifest.ts';
-import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
+import type { SessionFacts } from '../core-lite/state/session.ts';
 import { callTool, type ToolAnswer } from './act/http-call.ts';
 import { formatError, formatRefusal, send } from './answer.ts';
 import type { Call, RunToken } from './calls.ts';
 import { decideHttpCall } from './decide/http-call.ts';
+import { readRun } from './facts.ts';
 import type { Gate } from './gate.ts';
 import { HTTP_OUTCOMES, UNDECLARED } from './http-outcomes.ts';
 import { readInput } from './read/http-call.ts';
@@ -55,11 +56,8 @@ async function serve(
   arrival: HttpArrival,
   call: Call,
 ): Promise<Served | RefusalReason> {
-  const session = await gate.facts.session(call.token.claims.sub).catch(() => undefined);
-  if (session === undefined) return 'facts_unavailable';
-  // What was minted here names a session that is there, if only as an ended one.
-  if (!session) return 'token_untrusted';
-  if (decideRunStaleness(call.token.claims, session)) return 'run_stale';
+  const session = await readRun(gate.facts, call.token.claims);
+  if (typeof session === 'string') return session;
   const { httpTools } = session.manifest;
   const tool = Object.hasOwn(httpTools, arrival.tool) ? httpTools[arrival.tool] : undefined;
   if (!tool) return UNDECLARED;

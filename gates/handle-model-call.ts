@@ -7,7 +7,7 @@ import { Deny } from '../core-lite/decision.ts';
 import type { Spend } from '../core-lite/record/call-starts.ts';
 import { type Dialect, FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
-import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
+import type { SessionFacts } from '../core-lite/state/session.ts';
 import { callCandidates } from './act/fallbacks.ts';
 import type { RawHeaders } from './act/headers.ts';
 import type { ModelRequest, Unanswered } from './act/model-call.ts';
@@ -19,6 +19,7 @@ import { type AskedFacts, loadAsked } from './candidates.ts';
 import { decideModelCall, type Plan } from './decide/model-call.ts';
 import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
 import { estimateSpend } from './estimate.ts';
+import { readRun } from './facts.ts';
 import { answerFixture, MAX_FIXTURE_BYTES } from './fixture/answer.ts';
 import type { Gate } from './gate.ts';
 import { quoteName } from './quote-name.ts';
@@ -75,11 +76,8 @@ async function serve(
   call: Call,
   response: ServerResponse,
 ): Promise<Unanswered | null> {
-  const session = await gate.facts.session(call.token.claims.sub).catch(() => undefined);
-  if (session === undefined) return { refusal: 'facts_unavailable' };
-  // What was minted here names a session that is there, if only as an ended one.
-  if (!session) return { refusal: 'token_untrusted' };
-  if (decideRunStaleness(call.token.claims, session)) return { refusal: 'run_stale' };
+  const session = await readRun(gate.facts, call.token.claims);
+  if (typeof session === 'string') return { refusal: session };
   const body = await takeBody(gate, arrival, call);
   // Nobody is left to be told, and no model to name in a row.
   if (body === 'client_left') return null;

@@ -17,8 +17,8 @@ import { SENTINEL } from '../core-lite/vault/placement.ts';
 import { headerValue } from './act/headers.ts';
 import { formatRefusal, type RefusalDetail, type Surface } from './answer.ts';
 import { readToken } from './authenticate.ts';
-import type { BodyHold } from './body-room.ts';
 import type { RunToken } from './calls.ts';
+import { comeIn } from './come-in.ts';
 import type { Gate } from './gate.ts';
 import { quoteName } from './quote-name.ts';
 import { queryKeys } from './read/query.ts';
@@ -35,8 +35,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by authentication before any call is handled. */
     caller: Authenticated;
-    /** What the body takes; set before it is read, on routes of models. */
-    hold: BodyHold;
   }
   interface FastifyContextConfig {
     /** In which shape the route answers; the product's own where it is not said. */
@@ -59,22 +57,23 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
       return server;
     },
     requestIdHeader: false,
-    bodyLimit: TOOL_BODY_BYTES,
     routerOptions: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false },
     frameworkErrors: (_error, request, reply) => refuseRoute(gate, request, reply),
     clientErrorHandler: (error, socket) => refuseBroken(error, socket),
   });
   const names = new Set([...LOOPBACK_NAMES, ...hosts]);
   app.decorateRequest('caller');
-  app.decorateRequest('hold');
+  app.decorateRequest('coming');
   app.removeAllContentTypeParsers();
   // The bytes as they are: what a body holds is its route's to read.
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', (request: FastifyRequest) => comeIn(gate, request));
   app.addHook('onRequest', async (request, reply) => {
     const refusal = judgeRequest(request.raw, names);
     if (refusal) return refuse(gate, request, reply, refusal);
     // Fastify refuses a type that it cannot parse; a route that minds the type reads the raw header.
     request.raw.headers['content-type'] = 'application/octet-stream';
+    // A body that nobody reads must not hold its connection for as long as it comes.
+    if (request.method === 'GET' || request.method === 'HEAD') closeBehindBody(request, reply);
   });
   app.setNotFoundHandler((request, reply) => refuseRoute(gate, request, reply));
   app.setErrorHandler((error: FastifyError, request, reply) => {
@@ -150,8 +149,12 @@ export function refuseRoute(gate: Gate, request: FastifyRequest, reply: FastifyR
   return refuse(gate, request, reply, 'route_unknown', { text: `${request.method} ${quoteName(path)}` });
 }
 
+function closeBehindBody({ raw: { headers } }: FastifyRequest, reply: FastifyReply): void {
+  const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+  if (!none) reply.raw.setHeader('connection', 'close');
+}
+
 function reasonOf(error: FastifyError): RefusalReason {
-  if (error.statusCode === 413) return 'body_too_large';
   if (error.statusCode === 415) return 'media_type_refused';
   return error.statusCode && error.statusCode < 500 ? 'request_malformed' : 'internal';
 }
@@ -192,12 +195,11 @@ const STANDS_IN: RefusalDetail = {
 const GEMINI_PATH = /^\/v1(?:alpha|beta)\//;
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-const TOOL_BODY_BYTES = 1024 * 1024;
 const SERVER_OPTIONS = {
   maxHeaderSize: 32 * 1024,
   headersTimeout: 10_000,
-  /** For a whole request: the largest body over a slow line. */
-  requestTimeout: 120_000,
+  /** A body has its own: a large one over a slow line takes what it takes. */
+  requestTimeout: 0,
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 65_000,
   noDelay: true,

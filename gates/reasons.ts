@@ -106,6 +106,11 @@ export const REFUSALS = {
     'there is no such route',
     'POST /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/messages, /v1beta/models/{model}:generateContent, /v1/http-calls/{tool}; GET /v1/models',
   ),
+  body_timeout: passing(
+    408,
+    'the body did not come, or stopped coming',
+    'send it again: its first byte within 10 seconds, no pause of 30',
+  ),
   run_stale: final(
     409,
     'the run is over',

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
 import { contentCoding, headerValue } from './act/headers.ts';
+import { openWay } from './come-in.ts';
 import { BODY_PATHS, type Operation, parseModelPath } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { handleHttpCall } from './handle-http-call.ts';
@@ -10,6 +11,7 @@ import { handleModels } from './handle-models.ts';
 import { authenticate, familyOf, queryOf, refuse, refuseRoute } from './listen.ts';
 import { judgeModelHead } from './read/model-request.ts';
 import { providerQuery } from './read/query.ts';
+import type { RefusalReason } from './reasons.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
 
 export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): void {
@@ -17,6 +19,9 @@ export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas
   app.route({ method: ['GET', 'HEAD'], url: '/', handler: async () => 'sallyport gates\n' });
   void app.register(async (calls) => {
     calls.addHook('onRequest', (request, reply) => authenticate(gate, request, reply));
+    calls.addHook('preHandler', async (request, reply) =>
+      isRefusal(request.body) ? refuse(gate, request, reply, request.body) : undefined,
+    );
     for (const [path, operation] of Object.entries(BODY_PATHS)) addBodyRoute(calls, gate, path, operation);
     for (const version of MODEL_VERSIONS) {
       addModelPathRoute(calls, gate, `${version}/models/*`);
@@ -34,29 +39,16 @@ function addBodyRoute(app: FastifyInstance, gate: Gate, path: string, operation:
   }
 }
 
-/** What each route of a model has: its limit, and room for the body before it is read. */
+/** What each route of a model has: its limit, and room for the body as it comes. */
 function modelRoute(gate: Gate) {
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const google = request.routeOptions.config.surface === 'gemini';
     const wrong = judgeModelHead(request.raw.rawHeaders, queryOf(request), google);
     if (wrong) return refuse(gate, request, reply, 'request_malformed', { text: wrong });
-    const hold = gate.room.open(request.caller.token.claims.sub);
-    const refusal = hold.set(announcedBytes(request));
-    if (refusal) return refuse(gate, request, reply, refusal);
-    request.hold = hold;
-    const release = (): void => hold.release();
-    reply.raw.once('close', release);
-    // The answer to a pipelined request has no connection before those ahead of it are whole.
-    if (!reply.raw.socket) request.raw.socket.once('close', release);
-    return undefined;
+    const refusal = await openWay(gate, request, reply, MODEL_BODY_BYTES);
+    return refusal ? refuse(gate, request, reply, refusal) : undefined;
   };
-  return { bodyLimit: MODEL_BODY_BYTES, onRequest };
-}
-
-/** A body that does not tell its length may be as large as any. */
-function announcedBytes({ raw: { headers } }: FastifyRequest): number {
-  if (headers['transfer-encoding'] !== undefined) return MODEL_BODY_BYTES;
-  return Math.min(Number(headers['content-length'] ?? 0), MODEL_BODY_BYTES);
+  return { onRequest };
 }
 
 /** Routes whose path names the model and what is asked of it. */
@@ -100,7 +92,7 @@ async function hand(
     query: providerQuery(queryOf(request), tokenText),
     encoding: contentCoding(headers),
     body: bodyOf(request),
-    hold: request.hold,
+    hold: request.coming.hold,
     maxBytes: MODEL_BODY_BYTES,
     ...origin(request),
   };
@@ -117,7 +109,7 @@ interface Behind {
 
 function addToolRoute(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): void {
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const refusal = judgeMedia(request);
+    const refusal = judgeMedia(request) ?? (await openWay(gate, request, reply, TOOL_BODY_BYTES));
     return refusal ? refuse(gate, request, reply, refusal) : undefined;
   };
   app.post<{ Params: { tool: string } }>('/v1/http-calls/:tool', { onRequest }, async (request, reply) => {
@@ -135,6 +127,11 @@ function judgeMedia(request: FastifyRequest): 'media_type_refused' | 'encoding_r
   return headerValue(raw, 'content-encoding') === '' ? null : 'encoding_refused';
 }
 
+/** What stands in the place of a body that was not read. */
+function isRefusal(body: unknown): body is RefusalReason {
+  return typeof body === 'string';
+}
+
 function bodyOf(request: FastifyRequest): Buffer {
   return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 }
@@ -146,4 +143,5 @@ function origin(request: FastifyRequest): { source: string; userAgent: string } 
 /** The versions under which clients ask for models by their path. */
 const MODEL_VERSIONS = ['/v1', '/v1beta', '/v1alpha', ''];
 const MODEL_BODY_BYTES = 32 * 1024 * 1024;
+const TOOL_BODY_BYTES = 1024 * 1024;
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/;

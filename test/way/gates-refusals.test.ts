@@ -420,6 +420,8 @@ const ELSEWHERE: readonly RefusalReason[] = [
   // test/way/gates-room.test.ts and test/gates/body-room.test.ts
   'run_busy',
   'gate_busy',
+  // test/gates/read/arriving-body.test.ts
+  'body_timeout',
   'credential_missing',
   'facts_unavailable',
   'internal',
