@@ -157,7 +157,9 @@ async function conclude(
 }
 
 function describeCut(metered: Metered | undefined): Pick<ModelEnding, 'cutAfterBytes'> {
-  return metered && !metered.finished ? { cutAfterBytes: metered.passedBytes } : {};
+  // Of an answer of which nothing was read nobody knows how much of it there was.
+  const untold = !metered || (metered.unread && metered.tokens.output === null);
+  return untold || metered.finished ? {} : { cutAfterBytes: metered.passedBytes };
 }
 
 function describeFailed(metered: Metered | undefined): Pick<ModelEnding, 'cutAfterBytes' | 'unbegun'> {
