@@ -49,7 +49,7 @@ describe('the bodies of a run', () => {
     await expect.poll(() => held.length, { timeout: 20_000 }).toBe(1);
     for (const answer of held.splice(0)) answer();
     expect((await again).status).toBe(200);
-  });
+  }, 60_000);
 
   it('have room as they come: many heads take none, and a length beyond the limit is refused at once', async () => {
     provider.behave = (_asked, response) => void response.end('{"ok":1}');
