@@ -4,8 +4,14 @@
  */
 
 export class Pause {
+  readonly #ms: number;
   #timer: NodeJS.Timeout | undefined;
   #turn: NodeJS.Immediate | undefined;
+
+  /** @param ms how long a silence is one */
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
 
   /** @param then called at a pause, unless it is stopped or started anew first */
   start(then: () => void): void {
@@ -13,7 +19,7 @@ export class Pause {
     // What has arrived is read between the timers and the immediates.
     this.#timer = setTimeout(() => {
       this.#turn = setImmediate(then);
-    }, PAUSE_MS);
+    }, this.#ms);
   }
 
   stop(): void {
@@ -23,8 +29,8 @@ export class Pause {
 }
 
 /** @returns whether the wait took longer than a pause; the wait itself goes on */
-export async function outlastsPause(wait: Promise<unknown>): Promise<boolean> {
-  const pause = new Pause();
+export async function outlastsPause(wait: Promise<unknown>, ms: number): Promise<boolean> {
+  const pause = new Pause(ms);
   const paused = new Promise<boolean>((resolve) => pause.start(() => resolve(true)));
   try {
     return await Promise.race([wait.then(() => false), paused]);
@@ -32,6 +38,3 @@ export async function outlastsPause(wait: Promise<unknown>): Promise<boolean> {
     pause.stop();
   }
 }
-
-/** Longer than between two packets of one write, shorter than anybody notices. */
-const PAUSE_MS = 25;

@@ -6,7 +6,7 @@
 import type { Transform } from 'node:stream';
 import { Pause } from '../../core-lite/pause.ts';
 import { type Coding, makePlaces, openDecoder } from '../codings.ts';
-import { SecretSearch } from './mask.ts';
+import { PAUSE_MS, SecretSearch } from './mask.ts';
 import { type Onward, type Passage, PlainPassage } from './passage.ts';
 
 export class CodedPassage implements Passage {
@@ -16,7 +16,7 @@ export class CodedPassage implements Passage {
   readonly #onward: Onward;
   /** What takes over where the copy cannot be decoded. */
   readonly #plain: PlainPassage;
-  readonly #pause = new Pause();
+  readonly #pause = new Pause(PAUSE_MS);
   #decoder: Transform | null = null;
   /** Came, but is not decoded. */
   #unread: Buffer[] = [];
