@@ -1,7 +1,7 @@
 /**
  * Whether the model wrote anything: looked for from an answer's beginning until it is found, which is mostly in its first
  * events. What says that the answer has begun, that it lives or that it failed is none; what cannot be read is taken for
- * some. It keeps the beginning of one event, and looks at no more than the first thousand.
+ * some. It keeps the beginning of one event, and looks no further than what may come before an error.
  */
 import type { Dialect } from '../../core-lite/state/dialect.ts';
 import { EventData } from './event-data.ts';
@@ -12,7 +12,7 @@ export class FirstContent {
   readonly #data = new EventData({ reset: () => {}, write: (bytes) => this.keep(bytes) });
   #kept: Buffer[] = [];
   #keptBytes = 0;
-  #events = 0;
+  #lookedBytes = 0;
   #found = false;
 
   constructor(dialect: Dialect) {
@@ -30,7 +30,9 @@ export class FirstContent {
       const piece = chunk.subarray(at, at + MAX_PIECE_BYTES);
       const end = this.#data.write(piece);
       at += end < 0 ? piece.length : end;
+      this.#lookedBytes += end < 0 ? piece.length : end;
       if (end >= 0) this.look();
+      this.#found ||= this.#lookedBytes > MAX_BYTES[this.#dialect];
     }
   }
 
@@ -48,8 +50,7 @@ export class FirstContent {
     const whole = this.#keptBytes <= MAX_KEPT_BYTES;
     this.#kept = [];
     this.#keptBytes = 0;
-    this.#events += 1;
-    this.#found = this.#events > MAX_EVENTS || this.#tells(text, whole);
+    this.#found = this.#tells(text, whole);
   }
 
   #tells(text: string, whole: boolean): boolean {
@@ -127,4 +128,11 @@ const FIRST_TYPE = /^\{\s*"type"\s*:\s*"([\w.]+)"/;
 /** No error is larger, nor what comes before one in the other dialects. */
 const MAX_KEPT_BYTES = 16 * 1024;
 const MAX_PIECE_BYTES = 4 * 1024;
-const MAX_EVENTS = 1_000;
+/** More than a thousand events that say only that the model lives, or what was asked a few times. */
+const MAX_BYTES: Readonly<Record<Dialect, number>> = {
+  openai: 64 * 1024,
+  embeddings: 64 * 1024,
+  anthropic: 64 * 1024,
+  gemini: 64 * 1024,
+  responses: 512 * 1024,
+};
