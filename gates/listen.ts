@@ -20,7 +20,6 @@ import { readToken } from './authenticate.ts';
 import type { RunToken } from './calls.ts';
 import { comeIn } from './come-in.ts';
 import type { Gate } from './gate.ts';
-import { quoteName } from './quote-name.ts';
 import { queryKeys } from './read/query.ts';
 import { judgeRequest } from './read/request.ts';
 import type { RefusalReason } from './reasons.ts';
@@ -58,7 +57,7 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
     },
     requestIdHeader: false,
     routerOptions: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false },
-    frameworkErrors: (_error, request, reply) => refuseRoute(gate, request, reply),
+    frameworkErrors: (_error, request, reply) => refuse(gate, request, reply, 'route_unknown'),
     clientErrorHandler: (error, socket) => refuseBroken(error, socket),
   });
   const names = new Set([...LOOPBACK_NAMES, ...hosts]);
@@ -75,7 +74,8 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
     // A body that nobody reads must not hold its connection for as long as it comes.
     if (request.method === 'GET' || request.method === 'HEAD') closeBehindBody(request, reply);
   });
-  app.setNotFoundHandler((request, reply) => refuseRoute(gate, request, reply));
+  // What was asked is not said back: it may be a key, put into a path by mistake.
+  app.setNotFoundHandler((request, reply) => refuse(gate, request, reply, 'route_unknown'));
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const reason = reasonOf(error);
     if (reason === 'internal') gate.record.failure(error);
@@ -141,12 +141,6 @@ export function refuse(
   // What is still to come of a body that nobody reads must not be taken for the next request.
   if (!request.raw.complete) reply.header('connection', 'close');
   return reply.code(status).headers(headers).send(body);
-}
-
-/** Says what was asked: without its query, in which a key may stand. */
-export function refuseRoute(gate: Gate, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const path = request.url.split('?', 1)[0] ?? '';
-  return refuse(gate, request, reply, 'route_unknown', { text: `${request.method} ${quoteName(path)}` });
 }
 
 function closeBehindBody({ raw: { headers } }: FastifyRequest, reply: FastifyReply): void {

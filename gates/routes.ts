@@ -8,7 +8,7 @@ import type { Gate } from './gate.ts';
 import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
 import { handleModels } from './handle-models.ts';
-import { authenticate, familyOf, queryOf, refuse, refuseRoute } from './listen.ts';
+import { authenticate, familyOf, queryOf, refuse } from './listen.ts';
 import { judgeModelHead } from './read/model-request.ts';
 import { providerQuery } from './read/query.ts';
 import type { RefusalReason } from './reasons.ts';
@@ -56,7 +56,6 @@ function addModelPathRoute(app: FastifyInstance, gate: Gate, path: string): void
   const options = { ...modelRoute(gate), config: { surface: 'gemini' } } as const;
   app.post<Behind>(path, options, async (request, reply) => {
     const asked = parseModelPath(request.params['*']);
-    if (asked === 'route_unknown') return refuseRoute(gate, request, reply);
     if (typeof asked === 'string') return refuse(gate, request, reply, asked);
     await hand(gate, request, reply, asked.operation, asked.model);
   });

@@ -111,7 +111,7 @@ export function maskHeaders(raw: readonly string[], secrets: readonly Buffer[]):
 }
 
 /** Longer than between two packets of one write, shorter than anybody notices. */
-export const PAUSE_MS = 25;
+export const PAUSE_MS = 300;
 const EMPTY = Buffer.alloc(0);
 const LF = 0x0a;
 const CR = 0x0d;
