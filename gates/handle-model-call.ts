@@ -25,7 +25,7 @@ import type { Gate } from './gate.ts';
 import { quoteName } from './quote-name.ts';
 import { readBody } from './read/body.ts';
 import { readClientHints } from './read/client-hints.ts';
-import { type ModelBody, readModelBody } from './read/model-call.ts';
+import { describeNoCount, type ModelBody, readModelBody } from './read/model-call.ts';
 import type { RefusalReason } from './reasons.ts';
 import { type ModelCallNames, type ModelEnding, NO_TOKENS } from './record.ts';
 
@@ -142,8 +142,14 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   if (plan instanceof Deny) {
     return { ending: { refusal: plan.reason, detail: explain(plan.reason, asked) } };
   }
+  const models = modelsOf(plan);
+  // A server of one's own may take it for no limit; the others refuse it.
+  if (read.negative !== null && models.some(({ provider }) => provider !== 'custom')) {
+    const detail = { text: describeNoCount(read.negative) };
+    return { ending: { refusal: 'body_malformed', detail } };
+  }
   if ('builtIn' in plan && body.plain.length > MAX_FIXTURE_BYTES) return { ending: TOO_LARGE };
-  const unstarted = await gate.starter.start(call, estimate(way, plan));
+  const unstarted = await gate.starter.start(call, estimate(way, models));
   if (unstarted) {
     const { refusal, detail } = unstarted;
     return { ending: refusal === 'client_left' ? LEFT : { refusal, detail } };
@@ -168,12 +174,19 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   return { ending, by: by.model };
 }
 
+type Models = readonly [ModelFacts, ...ModelFacts[]];
+
+/** Whichever may answer, the first one first. */
+function modelsOf(plan: Plan): Models {
+  if ('builtIn' in plan) return [plan.builtIn.model];
+  const [first, ...others] = plan.candidates;
+  return [first.model, ...others.map(({ model }) => model)];
+}
+
 /** What only counts tokens owes nothing. */
-function estimate({ arrival, call, read }: Way, plan: Plan): Spend | null {
+function estimate({ arrival, call, read }: Way, models: Models): Spend | null {
   const { dialect, counts } = arrival.operation;
   if (counts) return null;
-  const [first, ...others] = 'builtIn' in plan ? [plan.builtIn] : plan.candidates;
-  const models = [first.model, ...others.map(({ model }) => model)] as const;
   return estimateSpend({ name: shorten(read.model), dialect, body: read, models, at: call.at });
 }
 

@@ -39,6 +39,11 @@ export const REFUSALS = {
     'send one JSON object in UTF-8, each key once',
   ),
   model_missing: final(400, 'the body names no model', 'send "model" once, as a text'),
+  further_model: final(
+    400,
+    'the body names a further model',
+    'leave that field out: the gate calls only the catalogue’s model and its own fallbacks',
+  ),
   dialect_unserved: final(
     400,
     'the model is not served in this dialect',

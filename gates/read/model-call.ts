@@ -7,9 +7,12 @@ import type { Dialect } from '../../core-lite/state/dialect.ts';
 import type { RefusalDetail } from '../answer.ts';
 import type { Operation } from '../dialects/operations.ts';
 import type { RefusalReason } from '../reasons.ts';
+import { BODY_PARTS } from './body-parts.ts';
 import type { Edit } from './edit.ts';
+import { foldCase, squash } from './fold.ts';
 import { InputEstimate } from './input-estimate.ts';
-import { type ObjectVisitor, parseText, type Span, visitObject } from './json-bytes.ts';
+import { parseText, type Span, visitObject } from './json-bytes.ts';
+import { PartVisitor } from './part-visitor.ts';
 
 export interface ModelBody {
   readonly model: string;
@@ -20,6 +23,8 @@ export interface ModelBody {
   readonly inputEstimate: number;
   /** How many tokens it lets each answer have; `null` where it does not say. */
   readonly maxOutput: number | null;
+  /** The limit that is below zero, which some servers take for none; `null` where none is. */
+  readonly negative: string | null;
   /** How many answers it asks for. */
   readonly answers: number;
   /** What makes its stream tell the usage; `null` where it does, or where the dialect always does. */
@@ -41,29 +46,28 @@ export function readModelBody(
   operation: Operation,
   pathModel: string | null,
 ): ModelBody | Misread {
-  const names = FIELDS[operation.dialect];
-  const estimate = new InputEstimate(body.length);
-  const top = readFields(body, [0, body.length], names.top, {
-    longText: (text) => estimate.longText(body, text),
-  });
-  const nested = typeof top === 'string' ? top : readNested(body, top, names.nested);
-  if (typeof top === 'string' || typeof nested === 'string') return misread(top, nested);
+  const { dialect } = operation;
+  const estimate = new InputEstimate(body);
+  const found = readAll(body, dialect, estimate);
+  if ('refusal' in found) return found;
+  const { top, nested } = found;
   const all = new Map([...nested, ...top]);
-  const wrong = findWrong(body, all);
+  const wrong = findWrong(body, all, dialect);
   if (wrong) return misread(wrong);
   const streamed = operation.streamed === 'body' ? isTrue(body, top.get('stream')) : operation.streamed;
   const named = pathModel === null ? nameOf(body, top.get('model')) : { model: pathModel, modelSpan: null };
   if (!named) return { refusal: 'model_missing' };
-  const limits = LIMITS.map((name) => readCount(body, all.get(name)) || 0);
+  const limits = LIMITS.map((name) => readCount(body, all.get(name))).filter((count) => count !== null);
   const answers = ANSWERS.map((name) => readCount(body, all.get(name)) || 1);
   return {
     ...named,
     streamed,
     inputEstimate: estimate.tokens,
     // Of two, some providers take the one and some the other.
-    maxOutput: Math.max(...limits) || null,
+    maxOutput: limits.length > 0 && !limits.includes(UNLIMITED) ? Math.max(...limits) : null,
+    negative: LIMITS.find((name) => readCount(body, all.get(name)) === UNLIMITED) ?? null,
     answers: Math.max(1, ...answers),
-    usageEdit: streamed && operation.dialect === 'openai' ? makeUsageEdit(body, top, nested) : null,
+    usageEdit: streamed && dialect === 'openai' ? makeUsageEdit(body, top, nested) : null,
   };
 }
 
@@ -73,6 +77,26 @@ export function makeNameEdit({ model, modelSpan }: ModelBody, name: string): Edi
 }
 
 type Fields = ReadonlyMap<string, Span>;
+
+interface Found {
+  readonly top: Fields;
+  readonly nested: Fields;
+}
+
+/** What is looked for, or why it is not: a body that names a further model has another be called than was decided. */
+function readAll(body: Buffer, dialect: Dialect, estimate: InputEstimate): Found | Misread {
+  const names = FIELDS[dialect];
+  let further: string | null = null;
+  const furtherModel = (path: string): void => {
+    further ??= path;
+  };
+  const media: InputEstimate['media'] = (...text) => estimate.media(...text);
+  const parts = new PartVisitor(body, BODY_PARTS[dialect], { furtherModel, media });
+  const top = readFields(body, [0, body.length], names.top, parts);
+  if (further !== null) return { refusal: 'further_model', detail: { text: further } };
+  const nested = typeof top === 'string' ? top : readNested(body, top, names.nested);
+  return typeof top === 'string' || typeof nested === 'string' ? misread(top, nested) : { top, nested };
+}
 
 /** @param found what was read, or a line on what is wrong; the first one counts */
 function misread(...found: readonly (Fields | string)[]): Misread {
@@ -85,16 +109,16 @@ function readFields(
   body: Buffer,
   span: Span,
   names: readonly string[],
-  visitor: Omit<ObjectVisitor, 'field'> = {},
+  others?: PartVisitor,
 ): Fields | string {
   const fields = new Map<string, Span>();
   let repeated: string | null = null;
-  const folded = new Map(names.map((name) => [fold(name), name]));
+  const folded = new Map(names.map((name) => [foldCase(name), name]));
   const whole = visitObject(body, span, {
-    ...visitor,
+    ...(others ? { inside: others.inside } : {}),
     field: (name, value) => {
-      const known = folded.get(fold(name));
-      if (known === undefined) return true;
+      const known = folded.get(foldCase(name));
+      if (known === undefined) return others?.field(name, value) ?? true;
       // Go's decoder takes `Model` for `model`; of two keys, readers differ on which one counts.
       if (known !== name || fields.has(name)) {
         repeated = `${known} is there twice, or in other letters`;
@@ -105,11 +129,6 @@ function readFields(
     },
   });
   return whole ? fields : (repeated ?? 'it is not one whole JSON object, or has too many fields');
-}
-
-/** Upper case first: a decoder that minds no case takes `ſ` for `s`. */
-function fold(name: string): string {
-  return name.toUpperCase().toLowerCase();
 }
 
 /** The fields of the objects that hold what is looked for; another value has none. */
@@ -139,15 +158,10 @@ function nameOf(body: Buffer, span: Span | undefined): Pick<ModelBody, 'model' |
   return span && model ? { model, modelSpan: span } : null;
 }
 
-/** Both of Google's spellings are one. */
-function squash(name: string): string {
-  return name.replaceAll('_', '').toLowerCase();
-}
-
 /** What of the fields that count is not as every provider reads it: a line on it, or `null`. */
-function findWrong(body: Buffer, fields: Fields): string | null {
+function findWrong(body: Buffer, fields: Fields, dialect: Dialect): string | null {
   for (const [name, span] of fields) {
-    if (COUNTS.has(name) && readCount(body, span) === false) return `${name} is not a positive whole number`;
+    if (COUNTS.has(name) && !isCount(body, name, span, dialect)) return describeNoCount(name);
     if (SWITCHES.has(name) && readSwitch(body, span) === undefined) return `${name} is not true or false`;
     if (OBJECTS.has(name) && !isObjectOrNull(body, span)) return `${name} is not an object`;
   }
@@ -157,13 +171,25 @@ function findWrong(body: Buffer, fields: Fields): string | null {
   return null;
 }
 
-/** `null` where it is not said, `false` where it is no count. */
-function readCount(body: Buffer, span: Span | undefined): number | null | false {
+export function describeNoCount(name: string): string {
+  return `${name} is not a positive whole number`;
+}
+
+/** With a limit of 0 Anthropic writes its cache and no answer. One below zero is told of. */
+function isCount(body: Buffer, name: string, span: Span, dialect: Dialect): boolean {
+  const count = readCount(body, span);
+  if (count === 0) return dialect === 'anthropic' && LIMITS.includes(name);
+  return count === UNLIMITED ? LIMITS.includes(name) : !Number.isNaN(count);
+}
+
+/** `null` where it is not said, `UNLIMITED` where it is below zero, `NaN` where it is no count. */
+function readCount(body: Buffer, span: Span | undefined): number | null {
   if (!span) return null;
-  if (span[1] - span[0] > MAX_NUMBER_BYTES) return false;
+  if (span[1] - span[0] > MAX_NUMBER_BYTES) return Number.NaN;
   const text = body.toString('latin1', ...span);
   if (text === 'null') return null;
-  return /^[1-9]\d*$/.test(text) && Math.min(Number(text), MAX_COUNT);
+  if (/^-[1-9]\d*$/.test(text)) return UNLIMITED;
+  return /^(?:0|[1-9]\d*)$/.test(text) ? Math.min(Number(text), MAX_COUNT) : Number.NaN;
 }
 
 /** `undefined` where it is none. */
@@ -229,5 +255,7 @@ const SWITCH_VALUES: ReadonlyMap<string, boolean | null> = new Map([
 const ASKED = '"include_usage":true';
 const OPEN_BRACE = 0x7b;
 const MAX_NUMBER_BYTES = 64;
+/** LM Studio and llama.cpp take a limit below zero for none. */
+const UNLIMITED = -1;
 /** More than any model writes, and few enough to be added up. */
 const MAX_COUNT = 100_000_000;
