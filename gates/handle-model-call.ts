@@ -16,7 +16,7 @@ import { formatRefusal, type RefusalDetail, send } from './answer.ts';
 import type { BodyHold } from './body-room.ts';
 import type { Call, RunToken } from './calls.ts';
 import { type AskedFacts, loadAsked } from './candidates.ts';
-import { decideModelCall, type Plan } from './decide/model-call.ts';
+import { type Candidate, decideModelCall, type Plan } from './decide/model-call.ts';
 import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
 import { estimateSpend } from './estimate.ts';
 import { readRun } from './facts.ts';
@@ -26,6 +26,7 @@ import { quoteName } from './quote-name.ts';
 import { readBody } from './read/body.ts';
 import { readClientHints } from './read/client-hints.ts';
 import { describeNoCount, type ModelBody, readModelBody } from './read/model-call.ts';
+import { judgeGoogleHead } from './read/model-request.ts';
 import type { RefusalReason } from './reasons.ts';
 import { type ModelCallNames, type ModelEnding, NO_TOKENS } from './record.ts';
 
@@ -143,11 +144,8 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
     return { ending: { refusal: plan.reason, detail: explain(plan.reason, asked) } };
   }
   const models = modelsOf(plan);
-  // A server of one's own may take it for no limit; the others refuse it.
-  if (read.negative !== null && models.some(({ provider }) => provider !== 'custom')) {
-    const detail = { text: describeNoCount(read.negative) };
-    return { ending: { refusal: 'body_malformed', detail } };
-  }
+  const unfit = judgeFit(way, plan, models);
+  if (unfit) return { ending: unfit };
   if ('builtIn' in plan && body.plain.length > MAX_FIXTURE_BYTES) return { ending: TOO_LARGE };
   const unstarted = await gate.starter.start(call, estimate(way, models));
   if (unstarted) {
@@ -172,6 +170,21 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   const means = { upstreams: gate.upstreams, call, request: writeRequest(gate, way), response };
   const { ending, by } = await callCandidates(plan.candidates, means, gate.record.passedOver(call));
   return { ending, by: by.model };
+}
+
+/** What of the call only those refuse, or read otherwise, who may be called. */
+function judgeFit({ arrival, read: { negative } }: Way, plan: Plan, models: Models): Unanswered | null {
+  // A server of one's own may take it for no limit.
+  if (negative !== null && models.some(({ provider }) => provider !== 'custom')) {
+    return { refusal: 'body_malformed', detail: { text: describeNoCount(negative) } };
+  }
+  const google = 'candidates' in plan && plan.candidates.some(isGoogle);
+  const text = google ? judgeGoogleHead(arrival.headers, arrival.query) : null;
+  return text === null ? null : { refusal: 'request_malformed', detail: { text } };
+}
+
+function isGoogle({ model, url }: Candidate): boolean {
+  return model.provider === 'google' || GOOGLE_HOST.test(url.target.host);
 }
 
 type Models = readonly [ModelFacts, ...ModelFacts[]];
@@ -274,4 +287,5 @@ const TOO_LARGE: Unanswered = {
   refusal: 'body_too_large',
   detail: { text: 'a built-in model reads at most 1 MiB' },
 };
+const GOOGLE_HOST = /(?:^|\.)googleapis\.com$/;
 const MAX_NAME_CHARS = 128;

@@ -9,7 +9,7 @@ import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
 import { handleModels } from './handle-models.ts';
 import { authenticate, familyOf, queryOf, refuse } from './listen.ts';
-import { judgeModelHead } from './read/model-request.ts';
+import { isJsonHead, judgeModelHead } from './read/model-request.ts';
 import { providerQuery } from './read/query.ts';
 import type { RefusalReason } from './reasons.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
@@ -45,6 +45,7 @@ function modelRoute(gate: Gate) {
     const google = request.routeOptions.config.surface === 'gemini';
     const wrong = judgeModelHead(request.raw.rawHeaders, queryOf(request), google);
     if (wrong) return refuse(gate, request, reply, 'request_malformed', { text: wrong });
+    if (!isJsonHead(request.raw.rawHeaders)) return refuse(gate, request, reply, 'media_type_refused');
     const refusal = await openWay(gate, request, reply, MODEL_BODY_BYTES);
     return refusal ? refuse(gate, request, reply, refusal) : undefined;
   };

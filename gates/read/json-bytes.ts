@@ -264,8 +264,8 @@ const LOWER_CASE = 0x20;
 const MAX_ASCII = 0x7f;
 /** Far more than any dialect has. */
 const MAX_FIELDS = 10_000;
-/** Five for each message that any dialect takes. */
-const MAX_INNER_NAMES = 500_000;
+/** Three for each message that any dialect takes. */
+const MAX_INNER_NAMES = 300_000;
 const MAX_KEY_BYTES = 512;
 /** What parsers that call themselves for each level come through. */
 const MAX_DEPTH = 512;
