@@ -4,7 +4,6 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Deny } from '../core-lite/decision.ts';
-import type { Spend } from '../core-lite/record/call-starts.ts';
 import { type Dialect, FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
 import type { SessionFacts } from '../core-lite/state/session.ts';
@@ -18,7 +17,7 @@ import type { Call, RunToken } from './calls.ts';
 import { type AskedFacts, loadAsked } from './candidates.ts';
 import { type Candidate, decideModelCall, type Plan } from './decide/model-call.ts';
 import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
-import { estimateSpend } from './estimate.ts';
+import { estimateSpend, type Reserved } from './estimate.ts';
 import { readRun } from './facts.ts';
 import { answerFixture, MAX_FIXTURE_BYTES } from './fixture/answer.ts';
 import type { Gate } from './gate.ts';
@@ -197,7 +196,7 @@ function modelsOf(plan: Plan): Models {
 }
 
 /** What only counts tokens owes nothing. */
-function estimate({ arrival, call, read }: Way, models: Models): Spend | null {
+function estimate({ arrival, call, read }: Way, models: Models): Reserved | null {
   const { dialect, counts } = arrival.operation;
   if (counts) return null;
   return estimateSpend({ name: shorten(read.model), dialect, body: read, models, at: call.at });

@@ -10,6 +10,7 @@ import { EventData } from './meter/event-data.ts';
 import { FirstContent } from './meter/first-content.ts';
 import { JsonScan } from './meter/json-scan.ts';
 import { type Mark, MarkedEvents } from './meter/marked-events.ts';
+import { PassedTokens, tokensOfBytes } from './meter/passed-tokens.ts';
 import { readStreamEnd, type StreamEnd } from './meter/stream-end.ts';
 import { Usage, WANTED } from './meter/usage.ts';
 import { TailBuffer } from './tail-buffer.ts';
@@ -24,8 +25,10 @@ export interface Metered {
   readonly finished: boolean;
   /** Whether some of it could not be read: too many were decoded at once, or it is not what it says. */
   readonly unread: boolean;
-  /** How much of it passed, decoded. */
-  readonly passedBytes: number;
+  /** About how many tokens passed in it. */
+  readonly passedTokens: number;
+  /** Whether the output was told, by more than a first figure. */
+  readonly outputTold: boolean;
 }
 
 export class Meter {
@@ -60,15 +63,21 @@ export class Meter {
     if (this.#decoder) await this.#decoder.end();
     const begun = this.#rawBytes > 0;
     const ended = this.#reader?.end() ?? { failed: false, finished: false, begun };
-    const { fields } = this.#usage;
+    const tokens = countTokens(this.#dialect, this.#usage.fields);
     return {
-      tokens: countTokens(this.#dialect, fields),
+      tokens,
       ...ended,
       failed: ended.failed || this.#usage.failed,
       unread: this.#rawBytes > 0 && this.#decoder?.whole === false,
-      // What could not be decoded passed all the same.
-      passedBytes: Math.max(this.#rawBytes, this.#plainBytes),
+      outputTold: tokens.output !== null && !this.#usage.isFirst,
+      passedTokens: this.#passedTokens(),
     };
+  }
+
+  #passedTokens(): number {
+    // What could not be decoded passed all the same.
+    if (!this.#reader || this.#plainBytes < this.#rawBytes) return tokensOfBytes(this.#rawBytes);
+    return this.#reader.passedTokens(this.#plainBytes);
   }
 
   #write(bytes: Buffer): void {
@@ -89,6 +98,7 @@ export class Meter {
 interface Reader {
   write(bytes: Buffer): void;
   end(): StreamEnd & Pick<Metered, 'begun'>;
+  passedTokens(bytes: number): number;
 }
 
 /** One JSON text; Gemini's streams are one, too, unless they are asked to be events. */
@@ -110,6 +120,10 @@ class WholeReader implements Reader {
     this.#content.look();
     return { failed: false, finished: this.#scan.finished, begun: this.#content.found };
   }
+
+  passedTokens(bytes: number): number {
+    return tokensOfBytes(bytes);
+  }
 }
 
 class EventReader implements Reader {
@@ -118,6 +132,7 @@ class EventReader implements Reader {
   readonly #events: MarkedEvents;
   readonly #tail = new TailBuffer(TAIL_BYTES);
   readonly #content: FirstContent;
+  readonly #passed = new PassedTokens();
 
   constructor(dialect: Dialect, usage: Usage) {
     this.#dialect = dialect;
@@ -130,6 +145,11 @@ class EventReader implements Reader {
     this.#events.write(bytes);
     this.#tail.add(bytes);
     this.#content.write(bytes);
+    this.#passed.add(bytes);
+  }
+
+  passedTokens(): number {
+    return this.#passed.tokens;
   }
 
   end(): ReturnType<Reader['end']> {

@@ -4,10 +4,11 @@
  * here. What it may cost is reserved in every budget that applies. Nothing leaves before that is committed. A budget
  * whose room is held by calls that have ended here is asked a second time, when they are settled.
  */
-import type { BudgetState, CallStarts, Spend, StartRefusal } from '../core-lite/record/call-starts.ts';
+import type { BudgetState, CallStarts, StartRefusal } from '../core-lite/record/call-starts.ts';
 import type { UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import type { RefusalDetail } from './answer.ts';
 import type { Call } from './calls.ts';
+import type { Reserved } from './estimate.ts';
 import type { RefusalReason, StopReason } from './reasons.ts';
 
 /** Why a call may not start. */
@@ -35,7 +36,7 @@ export class Starter {
    * `null` when the call has started, else why it may not.
    * @param spend what it may cost; `null` for the fence alone: what counts against no budget
    */
-  async start(call: Call, spend: Spend | null): Promise<Unstarted | null> {
+  async start(call: Call, spend: Reserved | null): Promise<Unstarted | null> {
     if (call.stopped) return { refusal: call.stopped };
     const first = await this.#ask(call, spend);
     const again = first && heldByOthers(first) && (await this.#options.ledger.settle());
@@ -46,7 +47,7 @@ export class Starter {
     return call.stopped ? { refusal: call.stopped } : null;
   }
 
-  #ask({ id, at, token }: Call, spend: Spend | null): Promise<StartRefusal | null> {
+  #ask({ id, at, token }: Call, spend: Reserved | null): Promise<StartRefusal | null> {
     const { sub: sessionId, trn: turnId, agt: agent, epc: leaseEpoch } = token.claims;
     const { starts, onFailure } = this.#options;
     const start = { id, at, sessionId, turnId, agent, leaseEpoch, spend };

@@ -18,10 +18,23 @@ export interface TokenCounts {
   readonly reasoning: number | null;
   /** Of `cacheWrite`, what is kept for an hour: only the price asks for it. */
   readonly cacheWriteHour?: number;
+  /** Of all of these, what other models than the call's own read and wrote: only the price asks for them. */
+  readonly apart?: readonly ApartCounts[];
   /** Searches that the provider made and charges one by one: only the price asks for them. */
   readonly webSearches?: number;
   /** What the provider itself says that the call cost, in US dollars. */
   readonly toldUsd?: number;
+}
+
+/** What one other model read and wrote. */
+export interface ApartCounts {
+  /** By its provider's name. */
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+  readonly cacheWriteHour: number;
 }
 
 /**

@@ -139,8 +139,13 @@ async function conclude(
   if (failure === null && end.framed) relay.complete();
   const firstByteMs = end.firstByteAt === null ? null : end.firstByteAt - call.at.getTime();
   const metered = await meter?.read();
-  const told = { status, tokens: metered?.tokens ?? NO_TOKENS, firstByteMs };
-  const cut = { ...told, ...describeCut(metered) };
+  const told = {
+    status,
+    tokens: metered?.tokens ?? NO_TOKENS,
+    firstByteMs,
+    ...describePassed(metered, false),
+  };
+  const cut = { ...told, ...describePassed(metered, true) };
   if (failure !== null) {
     const outcome = failure in STREAM_ENDS ? (failure as keyof typeof STREAM_ENDS) : 'provider_died';
     return { outcome, ...cut };
@@ -156,14 +161,16 @@ async function conclude(
   return { outcome: 'completed', ...(dialect === 'anthropic' || metered?.unread ? cut : told) };
 }
 
-function describeCut(metered: Metered | undefined): Pick<ModelEnding, 'cutAfterBytes'> {
+function describePassed(metered: Metered | undefined, mayBeCut: boolean): Pick<ModelEnding, 'passed'> {
+  if (!metered) return {};
+  const { passedTokens, outputTold, finished, unread, tokens } = metered;
   // Of an answer of which nothing was read nobody knows how much of it there was.
-  const untold = !metered || (metered.unread && metered.tokens.output === null);
-  return untold || metered.finished ? {} : { cutAfterBytes: metered.passedBytes };
+  const untold = unread && tokens.output === null;
+  return { passed: { tokens: passedTokens, outputTold, cut: mayBeCut && !finished && !untold } };
 }
 
-function describeFailed(metered: Metered | undefined): Pick<ModelEnding, 'cutAfterBytes' | 'unbegun'> {
-  return metered?.begun === false ? { unbegun: true } : describeCut(metered);
+function describeFailed(metered: Metered | undefined): Pick<ModelEnding, 'passed' | 'unbegun'> {
+  return metered?.begun === false ? { unbegun: true } : describePassed(metered, true);
 }
 
 function concludeUnanswered(

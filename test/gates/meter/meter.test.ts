@@ -36,7 +36,8 @@ function expected({ tokens, failed, unbegun, unfinished, more }: Answer): Metere
     begun: failed ? unbegun !== true : expect.any(Boolean),
     finished: unfinished !== true,
     unread: false,
-    passedBytes: expect.any(Number),
+    passedTokens: expect.any(Number),
+    outputTold: expect.any(Boolean),
   };
 }
 
