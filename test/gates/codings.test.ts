@@ -1,7 +1,14 @@
 /** What is compressed is decoded within measure: windows, places, and codings over several lines. */
 import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { brotliCompressSync, constants, createZstdCompress, gzipSync, zstdCompressSync } from 'node:zlib';
+import {
+  brotliCompressSync,
+  constants,
+  createZstdCompress,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { contentCoding } from '../../gates/act/headers.ts';
 import { makePlaces, openDecoder } from '../../gates/codings.ts';
@@ -42,6 +49,28 @@ describe('a window of zstd', () => {
       expect(await meter('zstd', bytes).read()).toMatchObject(UNREAD);
       expect(await readBody(bytes, 'zstd', 1_000)).toBe('body_malformed');
     }
+  });
+});
+
+describe('a body that another reader would read on in', () => {
+  const [one, two] = ['{"model":"m"}', ' {"model":"n"}'];
+  const zeros = Buffer.alloc(8);
+  for (const [name, coding, frames] of [
+    ['two frames of zstd', 'zstd', [zstdCompressSync(one), zstdCompressSync(two)]],
+    ['zstd and zeros', 'zstd', [zstdCompressSync(one), zeros]],
+    ['two streams of br', 'br', [brotliCompressSync(one), brotliCompressSync(two)]],
+    ['two streams of deflate', 'deflate', [deflateSync(one), deflateSync(two)]],
+    ['members of gzip with zeros between', 'gzip', [gzipSync(one), zeros, gzipSync(two)]],
+    ['gzip and more', 'gzip', [gzipSync(one), Buffer.from('more')]],
+  ] as const)
+    it(`is refused: ${name}`, async () => {
+      expect(String(await readBody(frames[0], coding, 1_000))).toBe(one);
+      expect(await readBody(Buffer.concat(frames), coding, 1_000)).toBe('body_malformed');
+    });
+
+  it('is read whole where the coding has members', async () => {
+    const members = Buffer.concat([gzipSync(one), gzipSync(two)]);
+    expect(String(await readBody(members, 'gzip', 1_000))).toBe(one + two);
   });
 });
 

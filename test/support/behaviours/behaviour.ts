@@ -43,7 +43,7 @@ interface Expected {
 
 export interface ExpectedRow {
   readonly outcome: Outcome;
-  /** Input, output and, where they are told, cached, cache write and reasoning; `presumed`: input and output as reserved. */
+  /** Input, output and, where they are told, cached, cache write and reasoning; `presumed`: the input as reserved, the output too or by what passed. */
   readonly tokens?: readonly (number | null)[] | 'presumed';
   /** US dollars. */
   readonly cost?: number;
