@@ -101,7 +101,6 @@ export const BODY_PARTS: Readonly<Record<Dialect, BodyPart>> = {
   },
   embeddings: { models: FURTHER },
   anthropic: { models: FURTHER, inside: { ...ROUTES, messages: { inside: { content: MESSAGE_BLOCK } } } },
-  // Its path names the model.
   gemini: {
     models: FURTHER,
     inside: {

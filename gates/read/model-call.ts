@@ -52,6 +52,9 @@ export function readModelBody(
   if ('refusal' in found) return found;
   const { top, nested } = found;
   const all = new Map([...nested, ...top]);
+  if (pathModel !== null && !repeatsModel(body, top.get('model'), pathModel)) {
+    return { refusal: 'further_model', detail: { text: 'model' } };
+  }
   const wrong = findWrong(body, all, dialect);
   if (wrong) return misread(wrong);
   const streamed = operation.streamed === 'body' ? isTrue(body, top.get('stream')) : operation.streamed;
@@ -74,6 +77,13 @@ export function readModelBody(
 /** What puts another model's name into the body; `null` where the name stays, or stands in the path. */
 export function makeNameEdit({ model, modelSpan }: ModelBody, name: string): Edit | null {
   return name === model || !modelSpan ? null : { span: modelSpan, text: JSON.stringify(name) };
+}
+
+/** A body may say again what its path says, as Google's own resources are named. */
+function repeatsModel(body: Buffer, span: Span | undefined, model: string): boolean {
+  if (!span || readSwitch(body, span) === null) return true;
+  const text = parseText(body, span);
+  return text === model || text === `models/${model}`;
 }
 
 type Fields = ReadonlyMap<string, Span>;
@@ -238,7 +248,7 @@ const FIELDS: Readonly<Record<Dialect, FieldNames>> = {
   embeddings: { top: ['model'], nested: {} },
   anthropic: { top: ['model', 'stream', 'max_tokens'], nested: {} },
   gemini: {
-    top: ['generationConfig', 'generation_config'],
+    top: ['model', 'generationConfig', 'generation_config'],
     nested: { generationConfig: GENERATION, generation_config: GENERATION },
   },
 };

@@ -150,6 +150,11 @@ const CASES: readonly Case[] = [
     reason: 'body_malformed',
     ask: () => ({ ...ask('x'), body: '{"model":"good","Model":"alias"}' }),
   },
+  {
+    name: 'a further model',
+    reason: 'further_model',
+    ask: () => ({ ...ask('x'), body: '{"model":"good","models":["alias"]}' }),
+  },
   { name: 'no JSON', reason: 'body_malformed', ask: () => ({ ...ask('x'), body: 'model=good' }) },
   {
     name: 'an unknown encoding',

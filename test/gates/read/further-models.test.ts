@@ -81,7 +81,8 @@ const CASES: readonly (readonly [Operation, readonly (readonly [fields: string, 
     [
       ...TOOLS,
       ['"model":"models/x"', 'model'],
-      ['"Model":"models/x"', 'Model'],
+      ['"model":"G"', 'model'],
+      ['"model":{"a":1}', 'model'],
       [
         '"generationConfig":{"routingConfig":{"manualMode":{"modelName":"x"}}}',
         'generationConfig.routingConfig',

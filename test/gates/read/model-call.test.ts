@@ -85,10 +85,13 @@ describe('the body of a model call', () => {
     expect(applyEdits(body, [])).toBe(body);
   });
 
-  it('of a call whose path names the model names none', () => {
+  it('of a call whose path names the model names none, or the same', () => {
     expect(read('{"contents":[]}', generate)).toMatchObject({ model: 'g', modelSpan: null, streamed: false });
     expect(read('{"model":null,"stream":true}', streamGenerate).streamed).toBe(true);
-    expect(makeNameEdit(read('{"contents":[]}', generate), 'y')).toBeNull();
+    for (const model of ['g', 'models/g', 'model\\u0073/g'])
+      expect(makeNameEdit(read(`{"model":"${model}"}`, generate), 'y')).toBeNull();
+    expect(() => read('{"model":"g","model":"g"}', generate)).toThrow('body_malformed');
+    expect(() => read('{"Model":"g"}', generate)).toThrow('body_malformed');
   });
 
   it('is streamed only where its dialect says so there', () => {
