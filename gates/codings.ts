@@ -1,6 +1,5 @@
 /** How answers to model calls are decoded. Of the decoders with a large window only so many work at once, few of one session. */
-import type { Transform } from 'node:stream';
-import { type Coding as AnyCoding, isLarge, makeDecoder } from '../core-lite/decoders.ts';
+import { type Coding as AnyCoding, type Decoder, isLarge, makeDecoder } from '../core-lite/decoders.ts';
 import { Shares } from './shares.ts';
 
 export type Coding = Exclude<AnyCoding, 'deflate-raw'>;
@@ -23,14 +22,12 @@ export interface PlaceOwner {
 }
 
 /** It gives all that it can of each write. @returns `null` where too many are at work; its place is free again when it closes */
-export function openDecoder(
-  coding: Coding,
-  first: Buffer,
-  { places, session }: PlaceOwner,
-): Transform | null {
+export function openDecoder(coding: Coding, first: Buffer, { places, session }: PlaceOwner): Decoder | null {
   if (!isLarge(coding)) return makeDecoder(variantOf(coding, first));
   if (!places.take(session)) return null;
-  return makeDecoder(coding).once('close', () => places.free(session));
+  const decoder = makeDecoder(coding);
+  decoder.once('close', () => places.free(session));
+  return decoder;
 }
 
 /** RFC 9110 8.4.1.2 says `deflate` is in zlib's format; some servers send it bare, and clients read both. */

@@ -3,7 +3,7 @@
  * to is settled, or in a pause. In compressed bytes nothing can be masked, so a secret in them breaks the answer off.
  * What cannot be decoded within measure passes as plain bytes do.
  */
-import type { Transform } from 'node:stream';
+import type { Decoder } from '../../core-lite/decoders.ts';
 import { Pause } from '../../core-lite/pause.ts';
 import { type Coding, makePlaces, openDecoder } from '../codings.ts';
 import { PAUSE_MS, SecretSearch } from './mask.ts';
@@ -17,7 +17,9 @@ export class CodedPassage implements Passage {
   /** What takes over where the copy cannot be decoded. */
   readonly #plain: PlainPassage;
   readonly #pause = new Pause(PAUSE_MS);
-  #decoder: Transform | null = null;
+  #decoder: Decoder | null = null;
+  /** How much went into it. */
+  #given = 0;
   /** Came, but is not decoded. */
   #unread: Buffer[] = [];
   /** Is decoded, but its text is not settled. */
@@ -70,30 +72,34 @@ export class CodedPassage implements Passage {
       if (this.#state !== 'decoding') break;
       this.#read.push({ bytes, decodedTo: this.#search.at });
       this.#readBytes += bytes.length;
-      if (this.#search.found) this.#breakOff();
-      else if (!decoded || this.#search.at > MAX_DECODED_BYTES) this.#turnPlain();
+      // What stands behind the end may be read by others: nobody has looked at it.
+      if (this.#search.found || decoded === 'ended') this.#breakOff();
+      else if (decoded === 'unreadable' || this.#search.at > MAX_DECODED_BYTES) this.#turnPlain();
       else this.#settle();
     }
     this.#working = null;
     this.#onward.ready();
   }
 
-  /** @returns whether it could be read */
-  #decode(bytes: Buffer): Promise<boolean> {
+  /** @returns whether it could be read, or stands behind the end of what is */
+  #decode(bytes: Buffer): Promise<'read' | 'unreadable' | 'ended'> {
     this.#decoder ??= this.#open(bytes);
     const decoder = this.#decoder;
-    if (!decoder || decoder.destroyed || decoder.readableEnded) return Promise.resolve(false);
+    if (!decoder || decoder.destroyed) return Promise.resolve('unreadable');
+    this.#given += bytes.length;
     return new Promise((resolve) => {
-      const onClose = (): void => resolve(false);
+      const onClose = (): void => resolve('unreadable');
       decoder.once('close', onClose);
       decoder.write(bytes, (error) => {
         decoder.off('close', onClose);
-        resolve(!error && !decoder.destroyed);
+        const unread = this.#given - decoder.bytesWritten;
+        if (error || decoder.destroyed) resolve('unreadable');
+        else resolve(unread > 0 && !isPadding(bytes.subarray(-unread)) ? 'ended' : 'read');
       });
     });
   }
 
-  #open(bytes: Buffer): Transform | null {
+  #open(bytes: Buffer): Decoder | null {
     const decoder = openDecoder(this.#coding, bytes, { places: PLACES, session: this.#session });
     decoder?.on('data', (text: Buffer) => {
       try {
@@ -143,6 +149,11 @@ export class CodedPassage implements Passage {
     this.#read = [];
     this.#unread = [];
   }
+}
+
+/** Some writers of gzip fill a block with zeros. */
+function isPadding(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0);
 }
 
 function join(chunks: readonly Buffer[]): Buffer {

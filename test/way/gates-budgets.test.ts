@@ -205,7 +205,7 @@ describe('a call that ended', () => {
     expect(await compareSums(stand.gates.owner, 'tokens')).toEqual({ used: '0', reserved: '0', ledger: '0' });
   });
 
-  it('because its caller left is charged what it reserved', async () => {
+  it('because its caller left is charged what passed and its time, and no more than it reserved', async () => {
     await stand.putBudget('tokens', { measure: 'tokens', limit: 1_000_000 });
     stand.provider.behave = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -216,8 +216,11 @@ describe('a call that ended', () => {
     await chat(run, { body, onData: () => true }).catch(() => {});
     expect(await stand.gates.usage(run, 1)).toMatchObject([{ outcome: 'client_left', presumed: true }]);
     await stand.settled();
+    const [row] = await stand.gates.usage(run, 1);
     const { used, ledger } = await compareSums(stand.gates.owner, 'tokens');
     expect(used).toBe(ledger);
-    expect(Number(used)).toBeGreaterThanOrEqual(100);
+    expect(Number(used)).toBe(Number(row?.['input_tokens']) + Number(row?.['output_tokens']));
+    expect(Number(row?.['output_tokens'])).toBeGreaterThan(0);
+    expect(Number(row?.['output_tokens'])).toBeLessThanOrEqual(100);
   });
 });
