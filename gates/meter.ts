@@ -132,11 +132,12 @@ class EventReader implements Reader {
   readonly #events: MarkedEvents;
   readonly #tail = new TailBuffer(TAIL_BYTES);
   readonly #content: FirstContent;
-  readonly #passed = new PassedTokens();
+  readonly #passed: PassedTokens;
 
   constructor(dialect: Dialect, usage: Usage) {
     this.#dialect = dialect;
     this.#content = new FirstContent(dialect);
+    this.#passed = new PassedTokens(dialect);
     this.#usage = usage;
     this.#events = new MarkedEvents(MARKS[dialect], new EventData(new JsonScan(WANTED, usage.take)));
   }

@@ -126,7 +126,7 @@ const ENDS: readonly Behaviour[] = [
       await openStream(wire).chunk(HELLO).chunk(USAGE).delivered();
       wire.reset();
     },
-    { outcome: 'provider_died', tokens: [100, 79], cost: 0.000915, presumed: true },
+    { outcome: 'provider_died', tokens: [100, 20], cost: COST, presumed: true },
     BROKEN,
   ),
   row('an error event first', streams(ERROR, DONE), FAILED),
