@@ -91,7 +91,8 @@ export function formatCall(call: CallAnswer): string[] {
   ];
 }
 
-/** To a millionth: a small call costs less than a cent. */
+/** To a millionth: a small call costs less than a cent. Less than that is not nothing. */
 function formatUsd(cost: number): string {
-  return cost.toFixed(6);
+  const text = cost.toFixed(6);
+  return cost > 0 && Number(text) === 0 ? '<0.000001' : text;
 }

@@ -35,7 +35,7 @@ export const CODES: Readonly<Record<string, Code>> = {
     remedy: 'ask again',
   },
   TOO_MUCH_TO_DECODE: {
-    text: 'the answer decodes to more than a thousand times its size, or asks for a window beyond 8 MiB',
+    text: 'the answer decodes to more than a thousand times its size, asks for a window beyond 8 MiB, or has a block that is longer than the 16 MiB that are held',
     remedy: 'ask for it uncompressed (Accept-Encoding: identity), or for less of it',
   },
   CODING_BROKEN: {
@@ -43,7 +43,7 @@ export const CODES: Readonly<Record<string, Code>> = {
     remedy: 'ask for it uncompressed (Accept-Encoding: identity)',
   },
   DECODERS_BUSY: {
-    text: 'the answer is in br or zstd, of which egress decodes 16 for an environment and 64 in all at once, and no place came free within 10 s',
+    text: 'the answer is in br or zstd, of which egress decodes 32 for an environment and 64 in all at once, and no place came free within 10 s',
     remedy:
       'ask for it in gzip or uncompressed (Accept-Encoding: gzip, identity), or end answers that stay open',
   },

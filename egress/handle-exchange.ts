@@ -166,10 +166,12 @@ class Interception {
 
   async #askOrigin(asked: Asked, carried: Carried, renewal: Renewal<Granted>): Promise<boolean | 'changed'> {
     const { granted, stands } = carried;
-    for (;;) {
+    for (let sent: ExchangeOutcome | null = null; ; ) {
       const origin = await this.#reach(granted);
       if ('refusal' in origin) return this.#refuse(origin, asked, granted.secrets);
       if (!(await stands())) {
+        // What has left once is recorded with its secrets, and not put on anew.
+        if (sent) return this.#conclude(asked, granted, origin, sent, true);
         this.#origin = origin;
         return 'changed';
       }
@@ -179,6 +181,7 @@ class Interception {
       const again =
         outcome.kind === 'unanswered' && reused && isHarmless(asked) && !this.#client.socket.destroyed;
       if (!again) return this.#conclude(asked, granted, origin, outcome, reused);
+      sent = outcome;
       origin.socket.destroy();
       this.#gate.pool.drop(granted.scope);
     }

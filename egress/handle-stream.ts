@@ -23,6 +23,7 @@ import {
   UNSENT,
 } from './grant.ts';
 import type { HeaderLine } from './http1/head.ts';
+import { isHarmless, mayAskAgain } from './http2/ask-again.ts';
 import { openClientSession } from './http2/client-session.ts';
 import { Ending, isOpen } from './http2/ending.ts';
 import type { StreamOutcome } from './http2/exchange.ts';
@@ -167,20 +168,24 @@ class StreamInterception {
 
   async #askOrigin(asked: Asked, carried: Carried, renewal: Renewal<Granted>): Promise<null | 'changed'> {
     const { granted, stands } = carried;
+    let conclude: (() => void) | null = null;
     for (let attempt = 1; ; attempt++) {
       const origin = await this.#reach(granted);
       if ('refusal' in origin) {
         this.#refuse(origin, asked, granted.secrets);
         return null;
       }
-      if (!(await stands())) return 'changed';
+      const holds = await stands();
+      if (!holds && !conclude) return 'changed';
+      // What has left once is recorded with its secrets, and not put on anew.
+      if (!holds) break;
       const reused = origin.used;
       const outcome = await this.#relay(asked, granted, origin, renewal);
-      if (attempt === MAX_ATTEMPTS || !mayAskAgain(asked, outcome, reused)) {
-        this.#conclude(asked, granted, origin, outcome);
-        return null;
-      }
+      conclude = () => this.#conclude(asked, granted, origin, outcome);
+      if (attempt === MAX_ATTEMPTS || !mayAskAgain(asked, outcome, reused)) break;
     }
+    conclude?.();
+    return null;
   }
 
   #grant({ head, others }: Asked): Promise<Granted | ExchangeRefusal> {
@@ -278,20 +283,6 @@ interface Noted {
   readonly stream: ServerHttp2Stream;
   readonly head: Pick<StreamHead, 'target' | 'stated'>;
   readonly at: Date;
-}
-
-/**
- * What surely has no effect is asked again where a session that was used before died just then; and what the origin
- * says it did not look at (RFC 9113 8.7), where it had no body: one that was read is gone.
- */
-function mayAskAgain(asked: Asked, outcome: StreamOutcome, reused: boolean): boolean {
-  const { stream, ending } = asked;
-  if (outcome.kind !== 'unanswered' || !isOpen(stream) || !ending.bodiless) return false;
-  return outcome.code === constants.NGHTTP2_REFUSED_STREAM || (reused && isHarmless(asked));
-}
-
-function isHarmless({ head: { stated }, ending }: Asked): boolean {
-  return ending.bodiless && stated.protocol === null && (stated.method === 'GET' || stated.method === 'HEAD');
 }
 
 function ignore(): void {}

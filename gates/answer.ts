@@ -19,6 +19,8 @@ export interface Answer {
 export interface RefusalDetail {
   /** One line without a full stop, safe to show: which, how much, until when. */
   readonly text: string;
+  /** What to do about this one, in place of what mends most. */
+  readonly remedy?: string;
   /** After how many seconds the same call may fare better. */
   readonly retryAfterSeconds?: number;
 }
@@ -34,9 +36,11 @@ export function formatRefusal(
   { userAgent = '', detail }: RefusalOptions = {},
 ): Answer {
   const { status, text, remedy, again } = REFUSALS[reason];
+  const advice = detail?.remedy ?? (detail && SAY_ENOUGH.has(reason) ? '' : remedy);
+  const message = `${text}${detail ? `: ${detail.text}` : ''}${advice ? `; ${advice}` : ''}`;
   // In MCP a status is part of the protocol, and no client of it sends a refused message again.
   const shown = again || surface === 'mcp' ? status : finalStatus(reason, status, userAgent);
-  const seconds = detail?.retryAfterSeconds;
+  const seconds = detail?.retryAfterSeconds ?? RETRY_AFTER[reason];
   return {
     status: shown,
     headers: {
@@ -46,7 +50,7 @@ export function formatRefusal(
       ...(seconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }),
       ...(shown === 401 ? { 'www-authenticate': CHALLENGE } : {}),
     },
-    body: formatError(surface, reason, shown, `${text}${detail ? `: ${detail.text}` : ''}; ${remedy}`),
+    body: formatError(surface, reason, shown, message),
   };
 }
 
@@ -105,6 +109,12 @@ function openaiType(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
+/** Whose detail says what is wrong, each with a remedy of its own: none fits all. */
+const SAY_ENOUGH: ReadonlySet<RefusalReason> = new Set([
+  'request_malformed',
+  'body_malformed',
+  'body_too_large',
+]);
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'permission_error',
@@ -135,5 +145,7 @@ const DEAF_CLIENTS: readonly DeafClient[] = [
   { agent: /^claude-cli\//, resends: (status) => status === 404 },
   { agent: /\bai-sdk[-/]/, resends: (status) => status === 409 || status === 429 || status >= 500 },
 ];
+/** Where nobody can tell it better, seconds. */
+const RETRY_AFTER: Partial<Record<RefusalReason, number>> = { gate_busy: 1 };
 /** RFC 6750 section 3. */
 const CHALLENGE = 'Bearer realm="sallyport-gates"';

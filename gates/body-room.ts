@@ -15,8 +15,6 @@ export class BodyRoom {
   readonly #limits: RoomLimits;
   readonly #runs = new Map<string, number>();
   #all = 0;
-  #decoding = 0;
-  readonly #waiting: (() => void)[] = [];
 
   constructor(limits: RoomLimits = LIMITS) {
     this.#limits = limits;
@@ -25,19 +23,6 @@ export class BodyRoom {
   /** Holds nothing yet. @param run whose calls are counted together */
   open(run: string): BodyHold {
     return new BodyHold((from, to) => this.#change(run, from, to));
-  }
-
-  /** Of compressed bodies only a few are decoded at a time: how large they become is not known before. */
-  async decode<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#decoding >= MAX_DECODING) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#decoding += 1;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#decoding -= 1;
-    }
   }
 
   #change(run: string, from: number, to: number): NoRoom | null {
@@ -79,4 +64,3 @@ export class BodyHold {
 
 const MIB = 1024 * 1024;
 const LIMITS: RoomLimits = { runBytes: 64 * MIB, allBytes: 512 * MIB };
-const MAX_DECODING = 4;

@@ -5,9 +5,9 @@
 import type { ServerResponse } from 'node:http';
 import type { ChangeFeed } from '../core-lite/database/changes.ts';
 import { makeId } from '../core-lite/id.ts';
-import type { Spend } from '../core-lite/record/call-starts.ts';
 import { decideRunStaleness } from '../core-lite/state/session.ts';
 import type { VerifiedToken } from '../core-lite/tokens/verify.ts';
+import type { Reserved } from './estimate.ts';
 import type { Facts } from './facts.ts';
 import type { StopReason } from './reasons.ts';
 
@@ -22,7 +22,7 @@ export class Call {
   /** Set before anything of it leaves. */
   sent = false;
   /** What it has reserved since it started. */
-  reserved: Spend | null = null;
+  reserved: Reserved | null = null;
   /** The credential that a tool is called with, once it is known. */
   credentialId: string | null = null;
   readonly #controller = new AbortController();

@@ -44,7 +44,7 @@ function formatResponsesError(code: StreamError, message: string): string {
 const TEXTS = {
   provider_died: 'the provider broke off in the middle of its answer; ask again',
   provider_timeout: 'the provider said nothing for too long; ask again',
-  run_stale: 'the run is over; stop',
+  run_stale: 'the run is over: its turn ended or was cancelled, or a newer lease took it over; stop',
   token_untrusted: 'the key that signed the run token was revoked; get a fresh one',
   facts_unavailable: 'the state of the run could not be read any more; ask again',
   shutting_down: 'the gate is shutting down; ask again',

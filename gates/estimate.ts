@@ -18,8 +18,13 @@ export interface Estimated {
   readonly at: Date;
 }
 
+/** What is reserved, and whether the body itself lets the output be no more. */
+export interface Reserved extends Spend {
+  readonly limited: boolean;
+}
+
 /** The dearest of the models is reserved for; a price that is not known of one is not known of the call. */
-export function estimateSpend({ name: model, dialect, body, models, at }: Estimated): Spend {
+export function estimateSpend({ name: model, dialect, body, models, at }: Estimated): Reserved {
   const [{ upstreamName, provider }] = models;
   const inputTokens = body.inputEstimate;
   const outputTokens = Math.max(...models.map((each) => estimateOutput(dialect, body, each)));
@@ -42,6 +47,7 @@ export function estimateSpend({ name: model, dialect, body, models, at }: Estima
     inputTokens,
     outputTokens,
     costUsd,
+    limited: body.maxOutput !== null || dialect === 'embeddings',
   };
 }
 

@@ -8,6 +8,7 @@ import type { Upstreams } from './act/upstream.ts';
 import type { BodyRoom } from './body-room.ts';
 import type { Calls } from './calls.ts';
 import type { Crosser } from './cross.ts';
+import type { DecodePlaces } from './decode-places.ts';
 import type { Facts } from './facts.ts';
 import type { UpstreamServers } from './mcp/upstream/servers.ts';
 import type { Recorder } from './record.ts';
@@ -19,6 +20,7 @@ export interface Gate {
   readonly credentials: GateCredentials;
   readonly calls: Calls;
   readonly room: BodyRoom;
+  readonly decoding: DecodePlaces;
   readonly upstreams: Upstreams;
   readonly mcpServers: UpstreamServers;
   readonly openNetworks: readonly OpenNetwork[];

@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { Allow } from '../core-lite/decision.ts';
 import type { Outcome } from '../core-lite/record/crossing.ts';
-import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
+import type { SessionFacts } from '../core-lite/state/session.ts';
 import { callTool, type ToolCall } from './act/http-call.ts';
 import { formToolAnswer, type ToolAnswer, type ToolFailure } from './act/tool-answer.ts';
 import type { Trace } from './act/tool-identity.ts';
@@ -14,6 +14,7 @@ import type { Call, RunToken } from './calls.ts';
 import { crossTool, nameOutcome } from './crossing/http-call.ts';
 import type { Run } from './crossing/run.ts';
 import { decideHttpCall } from './decide/http-call.ts';
+import { readRun } from './facts.ts';
 import type { Gate } from './gate.ts';
 import { UNDECLARED } from './http-outcomes.ts';
 import { readInput } from './read/http-call.ts';
@@ -63,11 +64,8 @@ async function serve(
   arrival: HttpArrival,
   call: Call,
 ): Promise<Served | RefusalReason> {
-  const session = await gate.facts.session(call.token.claims.sub).catch(() => undefined);
-  if (session === undefined) return 'facts_unavailable';
-  // What was minted here names a session that is there, if only as an ended one.
-  if (!session) return 'token_untrusted';
-  if (decideRunStaleness(call.token.claims, session)) return 'run_stale';
+  const session = await readRun(gate.facts, call.token.claims);
+  if (typeof session === 'string') return session;
   const { httpTools } = session.manifest;
   const tool = Object.hasOwn(httpTools, arrival.tool) ? httpTools[arrival.tool] : undefined;
   if (!tool) return UNDECLARED;

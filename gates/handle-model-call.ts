@@ -4,10 +4,9 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Deny } from '../core-lite/decision.ts';
-import type { Spend } from '../core-lite/record/call-starts.ts';
 import { type Dialect, FAMILIES } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
-import { decideRunStaleness, type SessionFacts } from '../core-lite/state/session.ts';
+import type { SessionFacts } from '../core-lite/state/session.ts';
 import { callCandidates } from './act/fallbacks.ts';
 import type { RawHeaders } from './act/headers.ts';
 import type { ModelRequest, Unanswered } from './act/model-call.ts';
@@ -16,15 +15,17 @@ import { formatRefusal, type RefusalDetail, send } from './answer.ts';
 import type { BodyHold } from './body-room.ts';
 import type { Call, RunToken } from './calls.ts';
 import { type AskedFacts, loadAsked } from './candidates.ts';
-import { decideModelCall, type Plan } from './decide/model-call.ts';
+import { type Candidate, decideModelCall, type Plan } from './decide/model-call.ts';
 import { DIALECT_ROUTES, type Operation } from './dialects/operations.ts';
-import { estimateSpend } from './estimate.ts';
+import { estimateSpend, type Reserved } from './estimate.ts';
+import { readRun } from './facts.ts';
 import { answerFixture, MAX_FIXTURE_BYTES } from './fixture/answer.ts';
 import type { Gate } from './gate.ts';
 import { quoteName } from './quote-name.ts';
 import { readBody } from './read/body.ts';
 import { readClientHints } from './read/client-hints.ts';
-import { type ModelBody, readModelBody } from './read/model-call.ts';
+import { describeNoCount, type ModelBody, readModelBody } from './read/model-call.ts';
+import { judgeGoogleHead } from './read/model-request.ts';
 import type { RefusalReason } from './reasons.ts';
 import { type ModelCallNames, type ModelEnding, NO_TOKENS } from './record.ts';
 
@@ -75,13 +76,12 @@ async function serve(
   call: Call,
   response: ServerResponse,
 ): Promise<Unanswered | null> {
-  const session = await gate.facts.session(call.token.claims.sub).catch(() => undefined);
-  if (session === undefined) return { refusal: 'facts_unavailable' };
-  // What was minted here names a session that is there, if only as an ended one.
-  if (!session) return { refusal: 'token_untrusted' };
-  if (decideRunStaleness(call.token.claims, session)) return { refusal: 'run_stale' };
-  const body = await takeBody(gate, arrival);
-  if (typeof body === 'string') return { refusal: body };
+  const session = await readRun(gate.facts, call.token.claims);
+  if (typeof session === 'string') return { refusal: session };
+  const body = await takeBody(gate, arrival, call);
+  // Nobody is left to be told, and no model to name in a row.
+  if (body === 'client_left') return null;
+  if ('refusal' in body) return body;
   const read = readModelBody(body.plain, arrival.operation, arrival.pathModel);
   if ('refusal' in read) return read;
   const known = await loadKnown(gate, read.model).catch((error: unknown) => gate.record.failure(error));
@@ -97,14 +97,28 @@ async function serve(
   return null;
 }
 
-async function takeBody({ room }: Gate, arrival: ModelArrival): Promise<CallBody | RefusalReason> {
+async function takeBody(
+  { decoding }: Gate,
+  arrival: ModelArrival,
+  call: Call,
+): Promise<CallBody | Unanswered | 'client_left'> {
   const { body, encoding, maxBytes, hold } = arrival;
   arrival.body = EMPTY;
   const coded = encoding !== '' && encoding !== 'identity';
   const decode = () => readBody(body, encoding, maxBytes);
-  const plain = await (coded ? room.decode(decode) : decode());
-  if (typeof plain === 'string') return plain;
-  return hold.set(plain.length + (coded ? body.length : 0)) ?? new CallBody(body, encoding, plain);
+  const plain = await (coded ? decoding.decode(call.token.claims.sub, call.signal, decode) : decode());
+  if (plain === 'stopped') {
+    const { stopped } = call;
+    return stopped === null || stopped === 'client_left' ? 'client_left' : { refusal: stopped };
+  }
+  if (typeof plain === 'string') return { refusal: plain, detail: explainUnread(plain, encoding) };
+  const refusal = hold.set(plain.length + (coded ? body.length : 0));
+  return refusal ? { refusal } : new CallBody(body, encoding, plain);
+}
+
+function explainUnread(reason: RefusalReason, encoding: string): RefusalDetail | undefined {
+  if (reason !== 'body_malformed') return undefined;
+  return { text: `it is not the ${encoding} that its Content-Encoding says, or not all of it` };
 }
 
 interface Way extends Known {
@@ -128,8 +142,11 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   if (plan instanceof Deny) {
     return { ending: { refusal: plan.reason, detail: explain(plan.reason, asked) } };
   }
+  const models = modelsOf(plan);
+  const unfit = judgeFit(way, plan, models);
+  if (unfit) return { ending: unfit };
   if ('builtIn' in plan && body.plain.length > MAX_FIXTURE_BYTES) return { ending: TOO_LARGE };
-  const unstarted = await gate.starter.start(call, estimate(way, plan));
+  const unstarted = await gate.starter.start(call, estimate(way, models));
   if (unstarted) {
     const { refusal, detail } = unstarted;
     return { ending: refusal === 'client_left' ? LEFT : { refusal, detail } };
@@ -154,12 +171,34 @@ async function decideAndAct(gate: Gate, way: Way, response: ServerResponse): Pro
   return { ending, by: by.model };
 }
 
+/** What of the call only those refuse, or read otherwise, who may be called. */
+function judgeFit({ arrival, read: { negative } }: Way, plan: Plan, models: Models): Unanswered | null {
+  // A server of one's own may take it for no limit.
+  if (negative !== null && models.some(({ provider }) => provider !== 'custom')) {
+    return { refusal: 'body_malformed', detail: { text: describeNoCount(negative) } };
+  }
+  const google = 'candidates' in plan && plan.candidates.some(isGoogle);
+  const text = google ? judgeGoogleHead(arrival.headers, arrival.query) : null;
+  return text === null ? null : { refusal: 'request_malformed', detail: { text } };
+}
+
+function isGoogle({ model, url }: Candidate): boolean {
+  return model.provider === 'google' || GOOGLE_HOST.test(url.target.host);
+}
+
+type Models = readonly [ModelFacts, ...ModelFacts[]];
+
+/** Whichever may answer, the first one first. */
+function modelsOf(plan: Plan): Models {
+  if ('builtIn' in plan) return [plan.builtIn.model];
+  const [first, ...others] = plan.candidates;
+  return [first.model, ...others.map(({ model }) => model)];
+}
+
 /** What only counts tokens owes nothing. */
-function estimate({ arrival, call, read }: Way, plan: Plan): Spend | null {
+function estimate({ arrival, call, read }: Way, models: Models): Reserved | null {
   const { dialect, counts } = arrival.operation;
   if (counts) return null;
-  const [first, ...others] = 'builtIn' in plan ? [plan.builtIn] : plan.candidates;
-  const models = [first.model, ...others.map(({ model }) => model)] as const;
   return estimateSpend({ name: shorten(read.model), dialect, body: read, models, at: call.at });
 }
 
@@ -247,4 +286,5 @@ const TOO_LARGE: Unanswered = {
   refusal: 'body_too_large',
   detail: { text: 'a built-in model reads at most 1 MiB' },
 };
+const GOOGLE_HOST = /(?:^|\.)googleapis\.com$/;
 const MAX_NAME_CHARS = 128;

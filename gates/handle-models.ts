@@ -2,10 +2,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Family } from '../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../core-lite/state/model.ts';
-import { decideRunStaleness } from '../core-lite/state/session.ts';
 import { formatRefusal, send } from './answer.ts';
 import type { RunToken } from './calls.ts';
 import { formatModel, formatModelList } from './dialects/model-list.ts';
+import { readRun } from './facts.ts';
 import type { Gate } from './gate.ts';
 import { quoteName } from './quote-name.ts';
 import type { RefusalReason } from './reasons.ts';
@@ -50,9 +50,8 @@ function format(
 }
 
 async function list(gate: Gate, token: RunToken): Promise<readonly ModelFacts[] | RefusalReason> {
-  const session = await gate.facts.session(token.claims.sub);
-  if (!session) return 'token_untrusted';
-  if (decideRunStaleness(token.claims, session)) return 'run_stale';
+  const session = await readRun(gate.facts, token.claims);
+  if (typeof session === 'string') return session;
   const { models } = session.manifest;
   const all = await gate.facts.models();
   return all.filter(({ name }) => models === null || models.includes(name));

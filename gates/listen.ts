@@ -13,11 +13,12 @@ import {
 } from 'fastify';
 import type { ListenAddress } from '../core-lite/setting-kinds.ts';
 import type { Family } from '../core-lite/state/dialect.ts';
+import { SENTINEL } from '../core-lite/vault/placement.ts';
 import { headerValue } from './act/headers.ts';
 import { formatRefusal, type RefusalDetail, type Surface } from './answer.ts';
 import { readToken } from './authenticate.ts';
-import type { BodyHold } from './body-room.ts';
 import type { RunToken } from './calls.ts';
+import { comeIn } from './come-in.ts';
 import type { Gate } from './gate.ts';
 import { queryKeys } from './read/query.ts';
 import { judgeRequest } from './read/request.ts';
@@ -33,8 +34,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by authentication before any call is handled. */
     caller: Authenticated;
-    /** What the body takes; set before it is read, on routes of models. */
-    hold: BodyHold;
   }
   interface FastifyContextConfig {
     /** In which shape the route answers; the product's own where it is not said. */
@@ -57,7 +56,6 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
       return server;
     },
     requestIdHeader: false,
-    bodyLimit: TOOL_BODY_BYTES,
     routerOptions: {
       caseSensitive: true,
       ignoreTrailingSlash: false,
@@ -70,16 +68,19 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
   });
   const names = answeredNames(hosts);
   app.decorateRequest('caller');
-  app.decorateRequest('hold');
+  app.decorateRequest('coming');
   app.removeAllContentTypeParsers();
   // The bytes as they are: what a body holds is its route's to read.
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', (request: FastifyRequest) => comeIn(gate, request));
   app.addHook('onRequest', async (request, reply) => {
     const refusal = judgeRequest(request.raw, names);
     if (refusal) return refuse(gate, request, reply, refusal);
     // Fastify refuses a type that it cannot parse; a route that minds the type reads the raw header.
     request.raw.headers['content-type'] = 'application/octet-stream';
+    // A body that nobody reads must not hold its connection for as long as it comes.
+    if (request.method === 'GET' || request.method === 'HEAD') closeBehindBody(request, reply);
   });
+  // What was asked is not said back: it may be a key, put into a path by mistake.
   app.setNotFoundHandler((request, reply) => refuse(gate, request, reply, 'route_unknown'));
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const reason = reasonOf(error);
@@ -100,7 +101,8 @@ export async function authenticate(
   const keys = await gate.facts.keys().catch(() => null);
   if (!keys) return refuse(gate, request, reply, 'facts_unavailable');
   const token = await gate.tokens.verify(found.text, keys, gate.now());
-  if (typeof token === 'string') return refuse(gate, request, reply, token);
+  const standsIn = found.text === SENTINEL ? STANDS_IN : undefined;
+  if (typeof token === 'string') return refuse(gate, request, reply, token, standsIn);
   request.caller = { token, text: found.text };
   return undefined;
 }
@@ -152,8 +154,12 @@ export function refuse(
   return reply.code(status).headers(headers).send(body);
 }
 
+function closeBehindBody({ raw: { headers } }: FastifyRequest, reply: FastifyReply): void {
+  const none = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+  if (!none) reply.raw.setHeader('connection', 'close');
+}
+
 function reasonOf(error: FastifyError): RefusalReason {
-  if (error.statusCode === 413) return 'body_too_large';
   if (error.statusCode === 415) return 'media_type_refused';
   return error.statusCode && error.statusCode < 500 ? 'request_malformed' : 'internal';
 }
@@ -186,15 +192,19 @@ const BROKEN_STATUS: ReadonlyMap<string, string> = new Map([
 const MORE_THAN_ONE: Partial<Record<RefusalReason, RefusalDetail>> = {
   request_malformed: { text: 'two different credentials were sent, or one header of a credential twice' },
 };
+/** What a pod's variables have for a key. */
+const STANDS_IN: RefusalDetail = {
+  text: `${SENTINEL} stands for a key only on the way to a host that a credential is bound to, or to the base URL of the pod’s relay`,
+  remedy: 'send the run token itself here, or set the client’s base URL to the relay’s, as pod env prints it',
+};
 const GEMINI_PATH = /^\/v1(?:alpha|beta)\//;
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-const TOOL_BODY_BYTES = 1024 * 1024;
 const SERVER_OPTIONS = {
   maxHeaderSize: 32 * 1024,
   headersTimeout: 10_000,
-  /** For a whole request: the largest body over a slow line. */
-  requestTimeout: 120_000,
+  /** A body has its own: a large one over a slow line takes what it takes. */
+  requestTimeout: 0,
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 65_000,
   noDelay: true,

@@ -23,9 +23,11 @@ import { BodyRoom } from './body-room.ts';
 import { Calls } from './calls.ts';
 import { Crosser } from './cross.ts';
 import { CrossingRecord } from './crossing/record.ts';
+import { DecodePlaces } from './decode-places.ts';
 import { Facts } from './facts.ts';
 import type { Gate } from './gate.ts';
 import { addressHosts, answeredNames, buildListener } from './listen.ts';
+import type { Downstream } from './mcp/downstream/context.ts';
 import { addMcpRoutes } from './mcp/downstream/routes.ts';
 import { openMcp } from './mcp/open-mcp.ts';
 import { openMcpServers } from './mcp/upstream/open-servers.ts';
@@ -78,11 +80,12 @@ async function serve(base: Base): Promise<Service> {
     credentials,
     calls,
     room,
+    decoding: new DecodePlaces(),
     upstreams,
     mcpServers,
     openNetworks,
     streamIdleMs: config.streamIdle,
-    starter: new Starter({ starts, now, onFailure: record.failure }),
+    starter: new Starter({ starts, ledger, now, onFailure: record.failure }),
     crossings,
     crosser,
     record,
@@ -94,11 +97,8 @@ async function serve(base: Base): Promise<Service> {
   await observe.listen(config.gatesObserveListen).catch((error: unknown) => {
     throw translateListenError(error, config.gatesObserveListen);
   });
-  const hosts = [...addressHosts(config.gatesListen), ...config.gatesHosts];
   const mcp = hold(openMcp({ gate, database, feed, seal, replica }));
-  const app = buildListener({ gate, hosts });
-  addRoutes(app, gate, new ToolSchemas());
-  addMcpRoutes(app, gate, mcp, answeredNames(hosts));
+  const app = buildApp(config, gate, mcp);
   await app.listen({ ...config.gatesListen, backlog: BACKLOG }).catch(async (error: unknown) => {
     await app.close();
     throw translateListenError(error, config.gatesListen);
@@ -106,6 +106,14 @@ async function serve(base: Base): Promise<Service> {
   const address = boundAddress(app.server, config.gatesListen);
   log.info({ address, replica }, 'gates are ready');
   return { address, close: () => shutDown(app, [calls, crosser], config.drain, () => mcp.endStreams()) };
+}
+
+function buildApp(config: Config, gate: Gate, mcp: Downstream): FastifyInstance {
+  const hosts = [...addressHosts(config.gatesListen), ...config.gatesHosts];
+  const app = buildListener({ gate, hosts });
+  addRoutes(app, gate, new ToolSchemas());
+  addMcpRoutes(app, gate, mcp, answeredNames(hosts));
+  return app;
 }
 
 /** Is heard, and does with each heartbeat what the gates do for one another. */

@@ -7,8 +7,10 @@ import type { Dialect } from '../core-lite/state/dialect.ts';
 import { countTokens } from './meter/count-tokens.ts';
 import { Decoder } from './meter/decoder.ts';
 import { EventData } from './meter/event-data.ts';
+import { FirstContent } from './meter/first-content.ts';
 import { JsonScan } from './meter/json-scan.ts';
 import { type Mark, MarkedEvents } from './meter/marked-events.ts';
+import { PassedTokens, tokensOfBytes } from './meter/passed-tokens.ts';
 import { readStreamEnd, type StreamEnd } from './meter/stream-end.ts';
 import { Usage, WANTED } from './meter/usage.ts';
 import { TailBuffer } from './tail-buffer.ts';
@@ -17,10 +19,16 @@ export interface Metered {
   readonly tokens: TokenCounts;
   /** Whether the answer told of an error. */
   readonly failed: boolean;
+  /** Whether the model wrote anything, as far as could be read. */
+  readonly begun: boolean;
   /** Whether it came to its end: a stream to the dialect's own last event. */
   readonly finished: boolean;
-  /** How much of it passed, decoded. */
-  readonly passedBytes: number;
+  /** Whether some of it could not be read: too many were decoded at once, or it is not what it says. */
+  readonly unread: boolean;
+  /** About how many tokens passed in it. */
+  readonly passedTokens: number;
+  /** Whether the output was told, by more than a first figure. */
+  readonly outputTold: boolean;
 }
 
 export class Meter {
@@ -35,12 +43,13 @@ export class Meter {
   /**
    * @param contentType of the answer, lower case
    * @param encoding its content encoding, lower case, empty for none
+   * @param session whose answer it is
    */
-  constructor(dialect: Dialect, contentType: string, encoding: string) {
+  constructor(dialect: Dialect, contentType: string, encoding: string, session: string) {
     this.#dialect = dialect;
     this.#isEvents = contentType.startsWith('text/event-stream');
     const coded = encoding !== '' && encoding !== 'identity';
-    this.#decoder = coded ? new Decoder(encoding, (bytes) => this.#write(bytes)) : null;
+    this.#decoder = coded ? new Decoder(encoding, session, (bytes) => this.#write(bytes)) : null;
   }
 
   see(chunk: Buffer): void {
@@ -52,15 +61,23 @@ export class Meter {
   /** After the last byte, once. What cannot be read is not counted. Rejects for faults of our own alone. */
   async read(): Promise<Metered> {
     if (this.#decoder) await this.#decoder.end();
-    const { failed, finished } = this.#reader?.end() ?? { failed: false, finished: false };
-    const { fields } = this.#usage;
+    const begun = this.#rawBytes > 0;
+    const ended = this.#reader?.end() ?? { failed: false, finished: false, begun };
+    const tokens = countTokens(this.#dialect, this.#usage.fields);
     return {
-      tokens: countTokens(this.#dialect, fields),
-      failed: failed || this.#usage.failed,
-      finished,
-      // What could not be decoded passed all the same.
-      passedBytes: Math.max(this.#rawBytes, this.#plainBytes),
+      tokens,
+      ...ended,
+      failed: ended.failed || this.#usage.failed,
+      unread: this.#rawBytes > 0 && this.#decoder?.whole === false,
+      outputTold: tokens.output !== null && !this.#usage.isFirst,
+      passedTokens: this.#passedTokens(),
     };
+  }
+
+  #passedTokens(): number {
+    // What could not be decoded passed all the same.
+    if (!this.#reader || this.#plainBytes < this.#rawBytes) return tokensOfBytes(this.#rawBytes);
+    return this.#reader.passedTokens(this.#plainBytes);
   }
 
   #write(bytes: Buffer): void {
@@ -74,29 +91,38 @@ export class Meter {
   #open(first: number | undefined): Reader {
     const sign = String.fromCharCode(first ?? 0);
     const events = this.#isEvents ? !'{['.includes(sign) : ':deir'.includes(sign);
-    return events ? new EventReader(this.#dialect, this.#usage) : new WholeReader(this.#usage);
+    return events ? new EventReader(this.#dialect, this.#usage) : new WholeReader(this.#dialect, this.#usage);
   }
 }
 
 interface Reader {
   write(bytes: Buffer): void;
-  end(): StreamEnd;
+  end(): StreamEnd & Pick<Metered, 'begun'>;
+  passedTokens(bytes: number): number;
 }
 
 /** One JSON text; Gemini's streams are one, too, unless they are asked to be events. */
 class WholeReader implements Reader {
   readonly #scan: JsonScan;
+  readonly #content: FirstContent;
 
-  constructor(usage: Usage) {
+  constructor(dialect: Dialect, usage: Usage) {
+    this.#content = new FirstContent(dialect);
     this.#scan = new JsonScan(WANTED, usage.take);
   }
 
   write(bytes: Buffer): void {
     this.#scan.write(bytes);
+    this.#content.keep(bytes);
   }
 
-  end(): StreamEnd {
-    return { failed: false, finished: this.#scan.finished };
+  end(): ReturnType<Reader['end']> {
+    this.#content.look();
+    return { failed: false, finished: this.#scan.finished, begun: this.#content.found };
+  }
+
+  passedTokens(bytes: number): number {
+    return tokensOfBytes(bytes);
   }
 }
 
@@ -105,9 +131,13 @@ class EventReader implements Reader {
   readonly #usage: Usage;
   readonly #events: MarkedEvents;
   readonly #tail = new TailBuffer(TAIL_BYTES);
+  readonly #content: FirstContent;
+  readonly #passed: PassedTokens;
 
   constructor(dialect: Dialect, usage: Usage) {
     this.#dialect = dialect;
+    this.#content = new FirstContent(dialect);
+    this.#passed = new PassedTokens(dialect);
     this.#usage = usage;
     this.#events = new MarkedEvents(MARKS[dialect], new EventData(new JsonScan(WANTED, usage.take)));
   }
@@ -115,12 +145,20 @@ class EventReader implements Reader {
   write(bytes: Buffer): void {
     this.#events.write(bytes);
     this.#tail.add(bytes);
+    this.#content.write(bytes);
+    this.#passed.add(bytes);
   }
 
-  end(): StreamEnd {
+  passedTokens(): number {
+    return this.#passed.tokens;
+  }
+
+  end(): ReturnType<Reader['end']> {
     this.#events.end();
+    this.#content.look();
     const { failed, finished } = readStreamEnd(this.#dialect, this.#tail.tail, this.#tail.whole);
-    return { failed, finished: finished || LAST_TYPE.test(this.#usage.type) };
+    const begun = this.#content.found;
+    return { failed, finished: finished || LAST_TYPE.test(this.#usage.type), begun };
   }
 }
 

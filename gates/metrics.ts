@@ -20,7 +20,12 @@ export function makeMetrics(running: () => number, feedLive: () => boolean): Met
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  gauge(registry, 'sallyport_gates_running_calls', 'Calls that run now', running);
+  gauge(
+    registry,
+    'sallyport_gates_running_calls',
+    'Calls that run now, and those whose body still comes',
+    running,
+  );
   gauge(registry, 'sallyport_gates_feed_live', 'Whether the change feed is live', () => (feedLive() ? 1 : 0));
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> =>
     new Counter({ name: `sallyport_gates_${name}_total`, help, labelNames, registers });

@@ -4,14 +4,16 @@ import { findProvider } from '../core-lite/providers/catalogue.ts';
 import type { TokenCounts } from '../core-lite/record/usage-ledger.ts';
 import type { Dialect } from '../core-lite/state/dialect.ts';
 import { ECHO_MODEL } from '../core-lite/state/model.ts';
+import type { Figures } from './charge.ts';
 import type { Outcome } from './reasons.ts';
 
 export interface CountedCall {
   readonly dialect: Dialect;
   readonly provider: string | null;
   readonly outcome: Outcome;
-  readonly tokens: TokenCounts;
-  readonly costUsd: number | null;
+  /** What is known of it, and what its row in the ledger has: what is presumed, too. */
+  readonly told: Figures;
+  readonly booked: Figures;
   readonly firstByteMs: number | null;
   readonly durationMs: number;
 }
@@ -21,15 +23,16 @@ export function makeModelMetrics(registry: Registry): (call: CountedCall) => voi
   const { calls, tokens, cost, unmetered, unpriced, firstByte, duration } = register(registry);
   return (call) => {
     const provider = labelOf(call.provider);
-    const { input, output } = call.tokens;
+    const { told, booked } = call;
+    const { input, output } = told.tokens;
     calls.inc({ dialect: call.dialect, outcome: call.outcome });
     for (const [direction, read] of DIRECTIONS) {
-      const count = read(call.tokens);
+      const count = read(booked.tokens);
       if (count) tokens.inc({ provider, direction }, count);
     }
-    if (call.costUsd) cost.inc({ provider }, call.costUsd);
+    if (booked.costUsd) cost.inc({ provider }, booked.costUsd);
     if (call.outcome === 'completed' && output === null) unmetered.inc({ provider });
-    if (input !== null && output !== null && call.costUsd === null) unpriced.inc({ provider });
+    if (input !== null && output !== null && told.costUsd === null) unpriced.inc({ provider });
     if (call.firstByteMs !== null) firstByte.observe(call.firstByteMs / 1000);
     duration.observe(call.durationMs / 1000);
   };
@@ -43,11 +46,14 @@ function register(registry: Registry) {
     new Histogram({ name: `sallyport_gates_${name}_seconds`, help, buckets: BUCKETS, registers });
   return {
     calls: counter('model_calls', 'Model calls in the ledger, by how they ended', ['dialect', 'outcome']),
-    tokens: counter('tokens', 'Tokens that providers counted; cached, cache_write and reasoning are parts', [
+    tokens: counter(
+      'tokens',
+      'Tokens as the ledger has them, presumed ones too; cached, cache_write and reasoning are parts',
+      ['provider', 'direction'],
+    ),
+    cost: counter('cost_usd', 'What model calls cost by list prices, in US dollars, presumed costs too', [
       'provider',
-      'direction',
     ]),
-    cost: counter('cost_usd', 'What model calls cost by list prices, in US dollars', ['provider']),
     unmetered: counter('unmetered_calls', 'Completed model calls whose provider told no usage', ['provider']),
     unpriced: counter('unpriced_calls', 'Model calls with usage whose price is not known', ['provider']),
     firstByte: seconds('first_byte', 'From a model call’s arrival to the first byte of its answer'),

@@ -44,6 +44,11 @@ export const REFUSALS = {
     'send one JSON object in UTF-8, each key once',
   ),
   model_missing: final(400, 'the body names no model', 'send "model" once, as a text'),
+  further_model: final(
+    400,
+    'the body names a further model',
+    'leave that field out: the gate calls only the catalogue’s model and its own fallbacks',
+  ),
   dialect_unserved: final(
     400,
     'the model is not served in this dialect',
@@ -151,6 +156,11 @@ export const REFUSALS = {
     'the client takes no JSON, or no stream of events',
     'send Accept: application/json, text/event-stream',
   ),
+  body_timeout: passing(
+    408,
+    'the body did not come, or stopped coming',
+    'send it again: its first byte within 10 seconds, no pause of 30',
+  ),
   run_stale: final(
     409,
     'the run is over',
@@ -220,7 +230,7 @@ export const REFUSALS = {
   ),
   gate_busy: passing(
     503,
-    'the calls of the gate hold as much as they may: bodies of 512 MiB',
+    'the gate has no room for the body: 512 MiB are held, or 32 of the session wait to be decoded',
     'try again; an operator can run more gates',
   ),
   facts_unavailable: passing(

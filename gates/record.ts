@@ -7,7 +7,7 @@ import type { TokenCounts, UsageLedger } from '../core-lite/record/usage-ledger.
 import type { Dialect } from '../core-lite/state/dialect.ts';
 import type { PassedOver } from './act/first-look.ts';
 import type { Call } from './calls.ts';
-import { decideCharge, presumeTokens } from './charge.ts';
+import { bookFigures, decideCharge, type Passed, presumeTokens } from './charge.ts';
 import type { Candidate } from './decide/model-call.ts';
 import type { McpOutcome } from './mcp/middle/outcomes.ts';
 import type { Metrics } from './metrics.ts';
@@ -23,8 +23,10 @@ export interface ModelEnding {
   readonly status: number | null;
   readonly tokens: TokenCounts;
   readonly firstByteMs: number | null;
-  /** Of an answer that was cut off: how much of it had passed. */
-  readonly cutAfterBytes?: number;
+  /** What of an answer went through, whatever its usage says. */
+  readonly passed?: Passed;
+  /** It was an error, before the model had written anything. */
+  readonly unbegun?: boolean;
 }
 
 /** Which model call it was. */
@@ -85,19 +87,30 @@ export class Recorder {
     const { counts, ...named } = names;
     const { id } = call;
     const durationMs = this.#since(call);
-    const { outcome, status, firstByteMs, cutAfterBytes } = ending;
+    const { outcome, status, firstByteMs, passed, unbegun = false } = ending;
     // A provider takes nothing for a count, and its answer has no usage.
     const free = counts && outcome === 'completed';
-    const cut =
-      cutAfterBytes === undefined ? null : presumeTokens(ending.tokens, cutAfterBytes, call.reserved);
-    const tokens = free ? NOTHING : (cut ?? ending.tokens);
+    const told = free ? NOTHING : ending.tokens;
+    const settled = decideCharge({ sent: call.sent, outcome, status, unbegun, tokens: told });
+    const ended = { tokens: told, passed, ms: durationMs, reserved: call.reserved };
+    const presumed = settled === 'none' ? null : presumeTokens(ended);
+    const tokens = presumed ?? told;
+    const charge = presumed ? 'reserved' : settled;
     const costUsd = free ? 0 : this.#price(call, names, tokens);
-    const charge = decideCharge({ sent: call.sent, outcome, status, tokens, presumed: cut !== null });
     const row = { id, at: call.at, sessionId, turnId, agent, ...named, outcome, status, tokens, costUsd };
-    ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, charge });
+    ledger.add({ ...row, firstByteMs, durationMs, duplicate: false, charge }, call.reserved !== null);
     const { model, upstreamName, provider, dialect, streamed } = names;
-    metrics.modelCall({ dialect, provider, outcome, tokens, costUsd, firstByteMs, durationMs });
-    const { input, output, cached, cacheWrite, reasoning } = tokens;
+    const booked = bookFigures(charge, { tokens, costUsd }, call.reserved);
+    metrics.modelCall({
+      dialect,
+      provider,
+      outcome,
+      told: { tokens: told, costUsd },
+      booked,
+      firstByteMs,
+      durationMs,
+    });
+    const { input, output, cached, cacheWrite, reasoning } = booked.tokens;
     logger.info(
       {
         id,
@@ -116,7 +129,8 @@ export class Recorder {
         cached,
         cacheWrite,
         reasoning,
-        costUsd,
+        costUsd: booked.costUsd,
+        presumed: booked.presumed,
         firstByteMs,
         ms: durationMs,
       },

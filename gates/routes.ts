@@ -3,17 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
 import { contentCoding, headerValue } from './act/headers.ts';
 import { readTrace } from './act/tool-identity.ts';
-import { BodyHold } from './body-room.ts';
+import { isRefusal, openWay } from './come-in.ts';
 import { BODY_PATHS, type Operation, parseModelPath } from './dialects/operations.ts';
 import type { Gate } from './gate.ts';
 import { handleCancel } from './handle-cancel.ts';
 import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
 import { handleModels } from './handle-models.ts';
-import { holdBody } from './hold-body.ts';
 import { authenticate, familyOf, queryOf, refuse } from './listen.ts';
 import { isKeyFit, readKey } from './read/idempotency-key.ts';
-import { judgeModelHead } from './read/model-request.ts';
+import { isJsonHead, judgeModelHead } from './read/model-request.ts';
 import { providerQuery } from './read/query.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
 
@@ -22,6 +21,9 @@ export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas
   app.route({ method: ['GET', 'HEAD'], url: '/', handler: async () => 'sallyport gates\n' });
   void app.register(async (calls) => {
     calls.addHook('onRequest', (request, reply) => authenticate(gate, request, reply));
+    calls.addHook('preHandler', async (request, reply) =>
+      isRefusal(request.body) ? refuse(gate, request, reply, request.body) : undefined,
+    );
     for (const [path, operation] of Object.entries(BODY_PATHS)) addBodyRoute(calls, gate, path, operation);
     for (const version of MODEL_VERSIONS) {
       addModelPathRoute(calls, gate, `${version}/models/*`);
@@ -40,18 +42,17 @@ function addBodyRoute(app: FastifyInstance, gate: Gate, path: string, operation:
   }
 }
 
-/** What each route of a model has: its limit, and room for the body before it is read. */
+/** What each route of a model has: its limit, and room for the body as it comes. */
 function modelRoute(gate: Gate) {
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const google = request.routeOptions.config.surface === 'gemini';
     const wrong = judgeModelHead(request.raw.rawHeaders, queryOf(request), google);
     if (wrong) return refuse(gate, request, reply, 'request_malformed', { text: wrong });
-    const hold = holdBody(gate, request, reply, MODEL_BODY_BYTES);
-    if (!(hold instanceof BodyHold)) return hold;
-    request.hold = hold;
-    return undefined;
+    if (!isJsonHead(request.raw.rawHeaders)) return refuse(gate, request, reply, 'media_type_refused');
+    const refusal = await openWay(gate, request, reply, MODEL_BODY_BYTES);
+    return refusal ? refuse(gate, request, reply, refusal) : undefined;
   };
-  return { bodyLimit: MODEL_BODY_BYTES, onRequest };
+  return { onRequest };
 }
 
 /** Routes whose path names the model and what is asked of it. */
@@ -94,7 +95,7 @@ async function hand(
     query: providerQuery(queryOf(request), tokenText),
     encoding: contentCoding(headers),
     body: bodyOf(request),
-    hold: request.hold,
+    hold: request.coming?.hold ?? gate.room.open(token.claims.sub),
     maxBytes: MODEL_BODY_BYTES,
     ...origin(request),
   };
@@ -111,7 +112,10 @@ interface Behind {
 
 function addToolRoute(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): void {
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const refusal = judgeMedia(request) ?? (isKeyFit(request.raw.rawHeaders) ? null : 'key_malformed');
+    const refusal =
+      judgeMedia(request) ??
+      (isKeyFit(request.raw.rawHeaders) ? null : 'key_malformed') ??
+      (await openWay(gate, request, reply, TOOL_BODY_BYTES));
     return refusal ? refuse(gate, request, reply, refusal) : undefined;
   };
   app.post<{ Params: { tool: string } }>('/v1/http-calls/:tool', { onRequest }, async (request, reply) => {
@@ -126,11 +130,19 @@ function addToolRoute(app: FastifyInstance, gate: Gate, schemas: ToolSchemas): v
 }
 
 function addCancelRoute(app: FastifyInstance, gate: Gate): void {
-  app.post<{ Params: { key: string } }>('/v1/tool-calls/:key/cancel', async (request, reply) => {
-    reply.hijack();
-    const { token } = request.caller;
-    await handleCancel(gate, { token, key: request.params.key, ...origin(request) }, reply.raw);
-  });
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const refusal = await openWay(gate, request, reply, TOOL_BODY_BYTES);
+    return refusal ? refuse(gate, request, reply, refusal) : undefined;
+  };
+  app.post<{ Params: { key: string } }>(
+    '/v1/tool-calls/:key/cancel',
+    { onRequest },
+    async (request, reply) => {
+      reply.hijack();
+      const { token } = request.caller;
+      await handleCancel(gate, { token, key: request.params.key, ...origin(request) }, reply.raw);
+    },
+  );
 }
 
 /** A web page can send other types than JSON without asking first. */
@@ -151,4 +163,5 @@ function origin(request: FastifyRequest): { source: string; userAgent: string } 
 /** The versions under which clients ask for models by their path. */
 const MODEL_VERSIONS = ['/v1', '/v1beta', '/v1alpha', ''];
 const MODEL_BODY_BYTES = 32 * 1024 * 1024;
+const TOOL_BODY_BYTES = 1024 * 1024;
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/;

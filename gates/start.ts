@@ -1,11 +1,14 @@
 /**
  * Stage 5: the call starts, in one transaction with all that start at this moment. It is asked once more, in the
  * database, whether the run still holds: what came since its facts were read, a bump of the epoch above all, ends it
- * here. What it may cost is reserved in every budget that applies. Nothing leaves before that is committed.
+ * here. What it may cost is reserved in every budget that applies. Nothing leaves before that is committed. A budget
+ * whose room is held by calls that have ended here is asked a second time, when they are settled.
  */
-import type { BudgetState, CallStarts, Spend, StartRefusal } from '../core-lite/record/call-starts.ts';
+import type { BudgetState, CallStarts, StartRefusal } from '../core-lite/record/call-starts.ts';
+import type { UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import type { RefusalDetail } from './answer.ts';
 import type { Call } from './calls.ts';
+import type { Reserved } from './estimate.ts';
 import type { RefusalReason, StopReason } from './reasons.ts';
 
 /** Why a call may not start. */
@@ -17,6 +20,7 @@ export interface Unstarted {
 
 export interface StarterOptions {
   readonly starts: CallStarts;
+  readonly ledger: Pick<UsageLedger, 'settle'>;
   readonly now: () => Date;
   readonly onFailure: (error: unknown) => void;
 }
@@ -32,23 +36,37 @@ export class Starter {
    * `null` when the call has started, else why it may not.
    * @param spend what it may cost; `null` for the fence alone: what counts against no budget
    */
-  async start(call: Call, spend: Spend | null): Promise<Unstarted | null> {
+  async start(call: Call, spend: Reserved | null): Promise<Unstarted | null> {
     if (call.stopped) return { refusal: call.stopped };
-    const { starts, now, onFailure } = this.#options;
-    const { sub: sessionId, trn: turnId, agt: agent, epc: leaseEpoch } = call.token.claims;
-    const { id, at } = call;
-    const refused = await starts
-      .start({ id, at, sessionId, turnId, agent, leaseEpoch, spend })
-      .catch((error: unknown) => {
-        onFailure(error);
-        return UNTOLD;
-      });
-    if (refused) return explain(refused, now());
+    const first = await this.#ask(call, spend);
+    const again = first && heldByOthers(first) && (await this.#options.ledger.settle());
+    if (call.stopped && again) return { refusal: call.stopped };
+    const refused = again ? await this.#ask(call, spend) : first;
+    if (refused) return explain(refused, this.#options.now());
     call.reserved = spend;
     return call.stopped ? { refusal: call.stopped } : null;
   }
+
+  #ask({ id, at, token }: Call, spend: Reserved | null): Promise<StartRefusal | null> {
+    const { sub: sessionId, trn: turnId, agt: agent, epc: leaseEpoch } = token.claims;
+    const { starts, onFailure } = this.#options;
+    const start = { id, at, sessionId, turnId, agent, leaseEpoch, spend };
+    return starts.start(start).catch((error: unknown) => {
+      onFailure(error);
+      return UNTOLD;
+    });
+  }
 }
 
+/** Whether it would fit, were what others have reserved let go. */
+function heldByOthers(refused: StartRefusal): boolean {
+  if (refused.reason !== 'budget') return false;
+  const { limit, used, need } = refused;
+  return limit - used - (need ?? 0) > -LEAST_COST;
+}
+
+/** US dollars: less than any two sums differ that are not the same. */
+const LEAST_COST = 1e-10;
 const UNTOLD: StartRefusal = { reason: 'replica_dead' };
 
 function explain(refused: StartRefusal, now: Date): Unstarted {
@@ -97,7 +115,7 @@ function adviseOn({ measure }: BudgetState): string {
 function formatAmount(measure: BudgetState['measure'], value: number): string {
   switch (measure) {
     case 'cost_usd':
-      return `$${Number(value.toFixed(6))}`;
+      return `$${value.toFixed(10).replace(/\.?0+$/, '')}`;
     case 'tokens':
       return `${value} ${value === 1 ? 'token' : 'tokens'}`;
     case 'requests':

@@ -38,7 +38,7 @@ async function judgeParents(folder: string, self: number): Promise<void> {
   for (let at = dirname(folder); ; at = dirname(at)) {
     const { uid, mode } = await stat(at);
     if (uid !== self && uid !== ROOT) throw new UnsafeFolder(at, 'of_another_user');
-    if ((mode & WRITABLE_BY_ALL) !== 0 && (mode & STICKY) === 0)
+    if ((mode & WRITABLE_BY_OTHERS) !== 0 && (mode & STICKY) === 0)
       throw new UnsafeFolder(at, 'writable_by_others');
     if (dirname(at) === at) return;
   }
@@ -78,7 +78,6 @@ const ROOT = 0;
 const KIND = 0o170000;
 const LINK = 0o120000;
 const WRITABLE_BY_OTHERS = 0o022;
-const WRITABLE_BY_ALL = 0o002;
 const STICKY = 0o1000;
 /** Whatever the umask: some clients run as another user. */
 const READABLE_BY_ALL = 0o755;

@@ -3,6 +3,7 @@ import { openApi, path } from '../api.ts';
 import { type Command, defineCommand, wrong } from '../command.ts';
 import { EXIT } from '../command-error.ts';
 import { formatMoment, formatTable } from '../table.ts';
+import { formatExactUsd, formatRoundUsd } from '../usd.ts';
 
 /** A budget as core answers it. */
 interface BudgetAnswer {
@@ -104,56 +105,56 @@ function parseLimit(options: {
   readonly tokens?: string;
   readonly requests?: string;
 }): { readonly measure: string; readonly limit: number } {
-  const given = MEASURES.flatMap(([option, measure, shape]) => {
+  const given = MEASURES.flatMap(([option, measure, shape, words]) => {
     const text = options[option];
-    return text === undefined ? [] : [{ option, measure, shape, text }];
+    return text === undefined ? [] : [{ option, measure, shape, words, text }];
   });
   const [one, ...others] = given;
   if (!one || others.length > 0)
     throw wrong(budgetPut, 'budget put needs one of --cost, --tokens, --requests');
-  if (!one.shape.test(one.text))
-    throw wrong(
-      budgetPut,
-      `--${one.option} is not a number such as ${one.option === 'cost' ? '12.50' : '1000'}`,
-    );
+  if (!one.shape.test(one.text)) throw wrong(budgetPut, `--${one.option} is not ${one.words}`);
   return { measure: one.measure, limit: Number(one.text) };
 }
 
 function describe(budget: BudgetAnswer): string {
-  const { scope, value, limit, period } = budget;
+  const { scope, value, period } = budget;
   const whose =
     value !== '*' ? `the ${scope} ${value}` : scope === 'tenant' ? 'all together' : `each ${scope}`;
   const time = period === 'lifetime' ? 'over its lifetime' : `a ${period}`;
-  return `${formatAmount(budget, limit)} ${time} for ${whose}`;
+  return `${formatLimit(budget)} ${time} for ${whose}`;
 }
 
 function budgetRow(budget: BudgetAnswer): string[] {
-  const { name, scope, value, limit, period, fullest, used, reserved, left, resetsAt } = budget;
+  const { name, scope, value, period, fullest, used, reserved, left, resetsAt } = budget;
   return [
     name,
     value === '*' ? scope : `${scope}:${value}`,
-    `${formatAmount(budget, limit)} ${period}`,
+    `${formatLimit(budget)} ${period}`,
     ...[used, reserved, left].map((amount) => formatNumber(budget, amount)),
     resetsAt === null ? '-' : formatMoment(resetsAt),
     value !== '*' || fullest === '*' ? '-' : fullest,
   ];
 }
 
-function formatAmount(budget: BudgetAnswer, amount: number): string {
-  const number = formatNumber(budget, amount);
-  if (budget.measure === 'cost_usd') return number;
-  return `${number} ${amount === 1 ? budget.measure.slice(0, -1) : budget.measure}`;
+function formatLimit({ measure, limit }: BudgetAnswer): string {
+  if (measure === 'cost_usd') return formatExactUsd(limit);
+  return `${limit} ${limit === 1 ? measure.slice(0, -1) : measure}`;
 }
 
 /** Dollars to the hundredth of a cent. */
 function formatNumber({ measure }: BudgetAnswer, amount: number): string {
-  if (measure !== 'cost_usd') return String(amount);
-  return `${amount < 0 ? '-' : ''}$${Number(Math.abs(amount).toFixed(4))}`;
+  return measure === 'cost_usd' ? formatRoundUsd(amount, 4) : String(amount);
 }
 
+const COUNT = [/^\d{1,12}$/, 'a whole number such as 1000, of 12 digits at most'] as const;
 const MEASURES = [
-  ['cost', 'cost_usd', /^\d{1,12}(\.\d{1,10})?$/],
-  ['tokens', 'tokens', /^\d{1,12}$/],
-  ['requests', 'requests', /^\d{1,12}$/],
+  [
+    'cost',
+    'cost_usd',
+    /^\d{1,12}(\.\d{1,10})?$/,
+    'US dollars such as 12.50, below a trillion, in steps of 0.0000000001 and no less',
+  ],
+  ['tokens', 'tokens', ...COUNT],
+  ['requests', 'requests', ...COUNT],
 ] as const;
 const HEAD = ['NAME', 'SCOPE', 'LIMIT', 'USED', 'RESERVED', 'LEFT', 'RESETS', 'FULLEST'];

@@ -11,6 +11,7 @@ import { type Json, sample } from '../dialect-samples.ts';
 import { findGates } from '../home.ts';
 import { formatDuration } from '../table.ts';
 import type { CallAnswer } from '../usage-row.ts';
+import { formatRoundUsd } from '../usd.ts';
 import type { ModelAnswer } from './model.ts';
 
 export const modelTest = defineCommand({
@@ -23,7 +24,7 @@ export const modelTest = defineCommand({
       value: 'DIALECT',
       multiple: true,
       choices: DIALECTS,
-      help: 'only in this one; every one that it serves if left out, may be given more than once',
+      help: 'only in this one; every one that it serves if left out',
     },
     gates: {
       type: 'string',
@@ -81,7 +82,7 @@ function describe({ dialect, status, reason, ms, said, used, fixtureModel }: Tes
 }
 
 function describeUsed({ inputTokens, outputTokens, costUsd }: Used): string {
-  const cost = costUsd === null ? 'no price' : `$${Number(costUsd.toFixed(6))}`;
+  const cost = costUsd === null ? 'no price' : formatRoundUsd(costUsd, 6);
   return `${inputTokens ?? '?'} tokens in, ${outputTokens ?? '?'} out, ${cost}`;
 }
 

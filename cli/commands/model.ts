@@ -46,7 +46,7 @@ export const modelPut = defineCommand({
       value: 'DIALECT',
       multiple: true,
       choices: DIALECTS,
-      help: 'what it serves, of what its provider speaks; required for custom, may be given more than once',
+      help: 'what it serves, of what its provider speaks; required for custom',
     },
     'upstream-name': {
       type: 'string',
@@ -67,7 +67,7 @@ export const modelPut = defineCommand({
       type: 'string',
       value: 'MODEL',
       multiple: true,
-      help: 'called in its place while nothing of an answer went out; may be given more than once, in order',
+      help: 'called in its place while nothing of an answer went out, in the order in which they are given',
     },
     json: { type: 'boolean', help: 'prints JSON' },
   },

@@ -40,7 +40,8 @@ export const usage = defineCommand({
   options: OPTIONS,
   notes: [
     'IN is all that the model read, of which CACHED came from the provider’s cache; OUT is all that it wrote, of which REASONING was not shown. USD is by the providers’ list prices.',
-    'UNMETERED calls are those whose provider did not say what they used, UNPRICED those whose price is not known: neither is in USD. PRESUMED calls have the figures that were reserved for them, since nobody counted.',
+    'FAILED calls are those that did not end as completed, refused ones among them: --calls shows each with its OUTCOME.',
+    'PRESUMED calls are those that nobody counted to the end: what was not told is presumed of what had passed, or is what was reserved for them, and it is in IN, OUT and USD. UNMETERED calls were completed, but their provider did not say what they used: those that reserved anything are PRESUMED, too. UNPRICED calls are those whose price is not known: they are in IN and OUT, but not in USD.',
   ],
   examples: [
     'npx sallyport usage --by model --since 24h',

@@ -123,12 +123,27 @@ function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
 }
 
 function describeValidation(error: FastifyError): string {
-  const first = error.validation?.[0];
-  const where = `${error.validationContext ?? 'input'}${first?.instancePath ?? ''}`;
+  const found = error.validation ?? [];
+  const [first] = found;
+  const where = namePlace(error.validationContext ?? 'input', first?.instancePath ?? '');
   // An unknown field fails against the schema that admits nothing.
   if (first?.message === 'schema is false') return `${where} is not a field of this route`;
   if (first?.keyword === 'pattern') return `${where} ${describeMisfit(first.params['pattern'])}`;
+  if (first?.keyword === 'const') {
+    const same = found.filter(
+      ({ keyword, instancePath }) => keyword === 'const' && instancePath === first.instancePath,
+    );
+    const words = same.map(({ params }) => String(params['allowedValue']));
+    return `${where} is not ${words.length > 1 ? `one of ${words.join(', ')}` : words[0]}`;
+  }
   return `${where} ${first?.message ?? 'is malformed'}`;
+}
+
+/** As a user would say it: a parameter of the path has a name of its own. */
+function namePlace(context: string, path: string): string {
+  if (context === 'params') return `the ${path.slice(1)} in the path`;
+  if (context === 'querystring') return `the query’s ${path.slice(1)}`;
+  return context + path;
 }
 
 function logCall(log: Logger, request: FastifyRequest, reply: FastifyReply): void {

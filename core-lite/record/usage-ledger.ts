@@ -18,10 +18,23 @@ export interface TokenCounts {
   readonly reasoning: number | null;
   /** Of `cacheWrite`, what is kept for an hour: only the price asks for it. */
   readonly cacheWriteHour?: number;
+  /** Of all of these, what other models than the call's own read and wrote: only the price asks for them. */
+  readonly apart?: readonly ApartCounts[];
   /** Searches that the provider made and charges one by one: only the price asks for them. */
   readonly webSearches?: number;
   /** What the provider itself says that the call cost, in US dollars. */
   readonly toldUsd?: number;
+}
+
+/** What one other model read and wrote. */
+export interface ApartCounts {
+  /** By its provider's name. */
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly cacheWrite: number;
+  readonly cacheWriteHour: number;
 }
 
 /**
@@ -64,6 +77,8 @@ export interface UsageEntry {
 
 export class UsageLedger {
   readonly #rows: WriteBehind<UsageEntry>;
+  /** Of the last row that settles anything. */
+  #settling = 0;
 
   /** @param onDrop told of each row that is lost */
   constructor(db: Queryable, replica: ReplicaName, onDrop: (error: unknown) => void) {
@@ -77,8 +92,18 @@ export class UsageLedger {
     });
   }
 
-  add(entry: UsageEntry): void {
-    this.#rows.add(entry);
+  /** @param settles whether its call has a reservation */
+  add(entry: UsageEntry, settles = true): void {
+    const place = this.#rows.add(entry);
+    if (settles) this.#settling = Math.max(this.#settling, place);
+  }
+
+  /** Settles what ended and waits for its row to be written. @returns whether there was anything */
+  async settle(): Promise<boolean> {
+    const place = this.#settling;
+    if (!this.#rows.holds(place)) return false;
+    await this.#rows.flush(place);
+    return !this.#rows.holds(place);
   }
 
   /** Writes what is held. @returns how many could not be written */

@@ -21,7 +21,7 @@ export interface UsageSum {
   readonly unmetered: number;
   /** Calls whose tokens are known, but not their price. */
   readonly unpriced: number;
-  /** Calls with the figures that were reserved for them, since nobody counted. */
+  /** Calls that nobody counted to the end: some of their figures are presumed, or what was reserved. */
   readonly presumed: number;
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -18,6 +18,11 @@ export interface WriteBehindOptions<Row> {
   readonly onDrop: (error: unknown) => void;
 }
 
+interface Flush {
+  readonly place: number;
+  readonly resolve: () => void;
+}
+
 export class WriteBehind<Row> {
   readonly #options: WriteBehindOptions<Row>;
   #held: Row[] = [];
@@ -27,6 +32,11 @@ export class WriteBehind<Row> {
   #working: Promise<void> | null = null;
   #wake: (() => void) | null = null;
   #closing = false;
+  /** How many rows were taken, and how many of them are not held any more. */
+  #taken = 0;
+  #gone = 0;
+  #gathering = false;
+  #flushes: Flush[] = [];
   /** How many go in the next batch: fewer while the row is looked for that the database refuses. */
   #batch: number;
 
@@ -40,13 +50,31 @@ export class WriteBehind<Row> {
     return this.#dropped;
   }
 
-  add(row: Row): void {
+  /** @returns its place, for `flush`; 0 where it did not fit */
+  add(row: Row): number {
     if (this.#held.length >= this.#options.maxHeld) {
       this.#drop(null);
-      return;
+      return 0;
     }
     this.#held.push(row);
+    this.#taken += 1;
     this.#working ??= this.#work();
+    return this.#taken;
+  }
+
+  /** Whether the row in this place is still to be written. */
+  holds(place: number): boolean {
+    return place > this.#gone;
+  }
+
+  /** Writes at once. Resolves when the row in this place was written, or could not be: it never waits for a retry. */
+  flush(place: number): Promise<void> {
+    if (!this.holds(place)) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#flushes.push({ place, resolve });
+      if (this.#gathering) this.#wake?.();
+      else if (this.#wake) this.#endFlushes(true);
+    });
   }
 
   /** Writes what is held, trying once more where the database is away. @returns how many rows could not be written */
@@ -58,7 +86,9 @@ export class WriteBehind<Row> {
   }
 
   async #work(): Promise<void> {
+    this.#gathering = true;
     await this.#pause(GATHER_MS);
+    this.#gathering = false;
     while (this.#held.length > 0) {
       const closing = this.#closing;
       const batch = this.#held.slice(0, this.#batch);
@@ -68,12 +98,28 @@ export class WriteBehind<Row> {
       );
       if (error === null) {
         this.#held = this.#held.slice(batch.length);
+        this.#gone += batch.length;
         this.#batch = this.#options.maxBatch;
       } else if (isRefused(error)) this.#narrow(batch.length, error);
       else if (closing) break;
-      else await this.#pause(this.#options.retryMs);
+      else {
+        this.#endFlushes(true);
+        await this.#pause(this.#options.retryMs);
+      }
+      this.#endFlushes();
     }
+    this.#endFlushes(true);
     this.#working = null;
+  }
+
+  /** @param all those too whose rows are still held */
+  #endFlushes(all = false): void {
+    const waiting: Flush[] = [];
+    for (const flush of this.#flushes) {
+      if (!all && this.holds(flush.place)) waiting.push(flush);
+      else flush.resolve();
+    }
+    this.#flushes = waiting;
   }
 
   /** The database answers, but not to these rows: halves find the one, and it must not hold up the others. */
@@ -90,6 +136,7 @@ export class WriteBehind<Row> {
       return;
     }
     this.#held = others;
+    this.#gone += 1;
     this.#drop(error);
     this.#batch = this.#options.maxBatch;
   }

@@ -32,4 +32,10 @@ export function checkBudget({ scope, value, measure, limit }: BudgetInput): void
   if (measure !== 'cost_usd' && !Number.isSafeInteger(limit)) {
     throw new Fault('input_invalid', `limit is not a whole number of ${measure}`);
   }
+  if (measure === 'cost_usd' && limit > 0 && limit < LEAST_USD) {
+    throw new Fault('input_invalid', 'limit is less than the smallest there is, 0.0000000001');
+  }
 }
+
+/** Costs have ten places. */
+const LEAST_USD = 1e-10;

@@ -3,13 +3,14 @@
  * off says beforehand nothing of what is to come: how long a compressed text is tells how much of it repeats itself, and
  * so, to whoever wrote a guess into it, whether the guess is in it twice.
  */
+
+import { outlastsPause } from '../../core-lite/pause.ts';
 import type { BodyReader, BodyStep } from '../http1/body-reader.ts';
 import type { ByteReader, NoBytes } from '../http1/byte-reader.ts';
 import type { Framing } from '../http1/framing.ts';
 import type { ResponseHead } from '../http1/head.ts';
 import { makeLine } from '../http1/write-head.ts';
-import type { BodyScrubber, Cut } from '../scrub/body-scrubber.ts';
-import { outlastsPause } from '../scrub/pause.ts';
+import { type BodyScrubber, type Cut, type CutOff, PAUSE_MS } from '../scrub/body-scrubber.ts';
 
 /** `as_it_came`; `bare`, without the chunks that it came in; `chunks`: in some of our own. */
 type Form = 'as_it_came' | 'bare' | 'chunks';
@@ -72,8 +73,7 @@ export class AnswerBody {
       const chunk = await this.#next();
       if (typeof chunk === 'string') {
         const whole = framing.kind === 'until_close' && chunk === 'end';
-        const { scrubbed } = this.#input;
-        return (await this.#pass(await (whole ? scrubbed.end() : scrubbed.breakOff()))) && whole;
+        return whole && this.#pass(await this.#input.scrubbed.end());
       }
       const step = body.read(chunk);
       if (!step) return false;
@@ -103,14 +103,15 @@ export class AnswerBody {
   }
 
   async #letGoAtPause(next: Promise<Buffer | NoBytes>): Promise<Buffer | NoBytes> {
-    if (await outlastsPause(next)) await this.#pass(this.#input.scrubbed.letGo());
+    if (await outlastsPause(next, PAUSE_MS)) await this.#pass(this.#input.scrubbed.letGo());
     return next;
   }
 
   /** @returns `false` where nothing more may pass */
-  async #pass(parts: readonly Buffer[] | Cut): Promise<boolean> {
-    if (typeof parts === 'string') {
-      this.#cut = parts;
+  async #pass(parts: readonly Buffer[] | CutOff): Promise<boolean> {
+    if ('cut' in parts) {
+      await this.#pass(parts.before);
+      this.#cut = parts.cut;
       return false;
     }
     for (const part of parts) {

@@ -82,7 +82,8 @@ function isAmbiguousPath(path: string): boolean {
   if (BAD_ESCAPE.test(path)) return true;
   let layer = path;
   for (let depth = 0; depth < MAX_LAYERS; depth++) {
-    if (NEEDLESS_ESCAPE.test(layer) || AMBIGUOUS.test(layer) || isAmbiguousText(layer)) return true;
+    if (ELSEWHERE_ESCAPE.test(layer) || NEEDLESS_ESCAPE.test(layer)) return true;
+    if (AMBIGUOUS.test(layer) || isAmbiguousText(layer)) return true;
     // Proxies and frameworks in front of an origin may each decode once.
     const decoded = decodeParameter(layer.replaceAll('+', '%2B'));
     if (decoded === layer) return false;
@@ -101,10 +102,17 @@ function isAmbiguousText(layer: string): boolean {
     const text = UTF8.decode(Buffer.from(layer, 'latin1'));
     const mapped = text.normalize('NFKC');
     if (SLASH_LIKE.test(text) || countSlashes(mapped) !== countSlashes(text)) return true;
-    return AMBIGUOUS.test(mapped) || AMBIGUOUS.test(mapped.replace(DOT_LIKE, '.').replace(UNSEEN, ''));
+    const plain = mapped.replace(DOT_LIKE, '.').replace(PERCENT_LIKE, '%').replace(UNSEEN, '');
+    // An escape that only the mapping makes would be decoded behind it, as often as anybody likes.
+    if (escapesOf(mapped) !== escapesOf(text) || escapesOf(plain) !== escapesOf(text)) return true;
+    return AMBIGUOUS.test(mapped) || AMBIGUOUS.test(plain);
   } catch {
     return true;
   }
+}
+
+function escapesOf(text: string): string {
+  return (text.match(ESCAPES) ?? []).join('');
 }
 
 function countSlashes(text: string): number {
@@ -117,6 +125,9 @@ const MAX_LAYERS = 4;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const NOT_ASCII = /[\x80-\xff]/;
 const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
+/** What some decode as another character (IIS). */
+const ELSEWHERE_ESCAPE = /%u[0-9A-Fa-f]{4}/i;
+const ESCAPES = /%(?:[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})/gi;
 /** RFC 3986 6.2.2.2: an encoded unreserved character is the character itself, so the path has another spelling. */
 const NEEDLESS_ESCAPE = /%(?:2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aAeE])/;
 /**
@@ -128,6 +139,8 @@ const AMBIGUOUS =
 const SLASH_LIKE = /[\u00a5\u1735\u2044\u20a9\u2215\u2216\u2571\u2572\u27cb\u27cd\u29f5\u29f8\u29f9]/;
 /** Those that compatibility mapping leaves. */
 const DOT_LIKE = /[\u06d4\u0701\u0702\u3002\ua4f8\ua60e]/g;
+/** By the best fit of a code page. */
+const PERCENT_LIKE = /\u066a/g;
 /** What is dropped on the way from one form of a text to another: format and control characters, marks. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{C}\p{M}\p{Zl}\p{Zp}]/gu;
 const OVERRIDE_PARAMETERS = ['_method', '_httpmethod', 'x-http-method-override'];

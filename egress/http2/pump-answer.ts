@@ -3,8 +3,8 @@
  * buffer. What has not ended, or was cut, is not ended at the client.
  */
 import type { Http2Stream } from 'node:http2';
-import type { BodyScrubber, Cut } from '../scrub/body-scrubber.ts';
-import { Pause } from '../scrub/pause.ts';
+import { Pause } from '../../core-lite/pause.ts';
+import { type BodyScrubber, type Cut, type CutOff, PAUSE_MS } from '../scrub/body-scrubber.ts';
 import type { Ending } from './ending.ts';
 
 export interface AnswerBody {
@@ -24,22 +24,23 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
   const { from, to, ending, scrubbed } = body;
   let cut = false;
   let left = false;
-  const pause = new Pause();
+  const pause = new Pause(PAUSE_MS);
   /** What is being looked at. The origin's stream may end and close meanwhile, though it is paused. */
   let looking: Promise<void> | null = null;
   /** What was looked at, and waits for the rest. */
   const judged: Buffer[] = [];
   const send = (parts: readonly Buffer[]) => (body.onJudged ? judged.push(...parts) >= 0 : write(to, parts));
-  const cutOff = (why: Cut) => {
+  const cutOff = ({ before, cut: why }: CutOff) => {
     cut = true;
+    send(before);
     body.onCut(why);
   };
-  const pass = (parts: readonly Buffer[] | Cut) => {
+  const pass = (parts: readonly Buffer[] | CutOff) => {
     looking = null;
     if (left) return;
-    if (typeof parts === 'string') cutOff(parts);
+    if ('cut' in parts) cutOff(parts);
     // What still comes after a cut is dropped: unread, it would keep the stream open.
-    if (typeof parts === 'string' || send(parts)) next();
+    if ('cut' in parts || send(parts)) next();
     else {
       from.pause();
       to.once('drain', next);
@@ -67,20 +68,20 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
     scrubbed.close();
     if (from.isPaused()) from.resume();
   });
-  const finish = (parts: readonly Buffer[] | Cut) => {
+  const finish = (parts: readonly Buffer[] | CutOff) => {
     looking = null;
-    if (typeof parts === 'string') return cutOff(parts);
+    if ('cut' in parts) return cutOff(parts);
     send(parts);
-    if (ending.whole && !left && body.onJudged) {
+    if (!left && body.onJudged) {
       body.onJudged();
       write(to, judged);
     }
-    if (ending.whole && isOpen(to)) to.end();
+    if (isOpen(to)) to.end();
   };
   const end = () => {
     pause.stop();
-    if (cut) return;
-    const parts = ending.whole ? scrubbed.end() : scrubbed.breakOff();
+    if (cut || !ending.whole) return;
+    const parts = scrubbed.end();
     if (parts instanceof Promise) looking = parts.then(finish);
     else finish(parts);
   };
@@ -92,8 +93,6 @@ export function pumpAnswer(body: AnswerBody): Promise<void> {
     const close = () => {
       if (looking) return void looking.then(close);
       pause.stop();
-      // It may have broken off before its end.
-      if (!cut && !body.onJudged) write(to, scrubbed.breakOff());
       scrubbed.close();
       resolve();
     };

@@ -3,9 +3,10 @@
  * came once what they decode to is settled. In compressed bytes nothing can be masked, so a form in them cuts the body off;
  * and so does what we cannot decode and others might. What is in no known coding from its beginning passes as a text does.
  */
-import type { BodyScrubber, Cut, Tally } from './body-scrubber.ts';
+
+import type { Coding } from '../../core-lite/decoders.ts';
+import type { BodyScrubber, CutOff, Tally } from './body-scrubber.ts';
 import { CodedText } from './coded-text.ts';
-import type { Coding } from './decoder.ts';
 import type { Forms } from './forms.ts';
 import { Held, joinSmall, type Piece } from './held.ts';
 import { TextBody } from './text-body.ts';
@@ -17,16 +18,16 @@ export class CodedBody implements BodyScrubber {
   readonly #text: TextBody;
   /** What its decoder has not given all of the text of, or whose block has not ended. */
   readonly #unread = new Held();
-  /** What it has, but the text is not settled. */
+  /** What it has, but the text is not settled, or not all of the text of its block is here. */
   #read: { readonly piece: Piece; readonly decodedTo: number }[] = [];
   #readBytes = 0;
 
   /**
    * @param holder whose place among the decoders it takes
-   * @param isEvents whether it is a stream of events: those cannot wait
+   * @param isStream whether it comes piece by piece as things happen: those cannot wait
    */
-  constructor(coding: Coding, forms: Forms, tally: Tally, holder: string, isEvents: boolean) {
-    this.#decoded = new CodedText(coding, forms, holder, isEvents);
+  constructor(coding: Coding, forms: Forms, tally: Tally, holder: string, isStream: boolean) {
+    this.#decoded = new CodedText(coding, forms, holder, isStream);
     this.#text = new TextBody(forms, tally);
   }
 
@@ -34,19 +35,21 @@ export class CodedBody implements BodyScrubber {
     return this.#read.length > 0 || this.#text.mayLetGo;
   }
 
-  async push(bytes: Buffer, data: readonly number[]): Promise<readonly Buffer[] | Cut> {
-    const before = this.#decoded.at;
+  async push(bytes: Buffer, data: readonly number[]): Promise<readonly Buffer[] | CutOff> {
+    const out: Buffer[] = [];
     this.#unread.push({ bytes, data });
-    await this.#decoded.push(joinData(bytes, data));
+    for (let rest = joinData(bytes, data); rest.length > 0 && this.#decoded.state === 'open'; ) {
+      const before = this.#decoded.at;
+      rest = rest.subarray(await this.#decoded.push(rest));
+      if (this.#decoded.state === 'open') this.#takeRead(before);
+      // Also of what was cut off then: else whoever sees it would know what came together.
+      out.push(...this.#letGoTo(this.#decoded.settledTo));
+    }
     const { state } = this.#decoded;
-    if (state === 'text') return this.#passAsText();
+    if (state === 'text') return [...out, ...this.#passAsText()];
     if (state === 'closed') return [];
-    if (state !== 'open') return state;
-    const { at, settledTo, readTo } = this.#decoded;
-    // What gave no text, such as a table of codes, tells of the text that follows.
-    const decodedTo = readTo.text ?? (at > before ? at : at + 1);
-    for (const piece of this.#unread.takeTo(readTo.coded)) this.#addRead(piece, decodedTo);
-    return this.#letGoTo(this.#readBytes > MAX_HELD_BYTES ? Number.POSITIVE_INFINITY : settledTo);
+    if (state !== 'open') return { before: out, cut: state };
+    return this.#readBytes + this.#unread.size > MAX_HELD_BYTES ? { before: out, cut: 'overmuch' } : out;
   }
 
   letGo(): readonly Buffer[] {
@@ -54,29 +57,36 @@ export class CodedBody implements BodyScrubber {
     return this.#letGoTo(this.#decoded.at);
   }
 
-  async end(): Promise<readonly Buffer[] | Cut> {
-    if (this.#unread.size > 0) await this.#decoded.end();
-    const { state, readTo } = this.#decoded;
-    if (state === 'text' || state === 'closed') return this.breakOff();
-    if (state !== 'open') return state;
-    for (const piece of this.#unread.takeTo(readTo.coded)) this.#addRead(piece, this.#decoded.at);
+  async end(): Promise<readonly Buffer[] | CutOff> {
+    if (this.#decoded.state === 'open') await this.#decoded.end();
+    const { state, readTo, at } = this.#decoded;
+    if (state === 'text') return this.letGo();
+    if (state === 'closed') return [];
+    if (state !== 'open') return { before: [], cut: state };
+    for (const piece of this.#unread.takeTo(readTo.coded)) this.#addRead(piece, at);
     // What was not read may be read by others: nobody has looked at it.
-    return this.#unread.size > 0 ? 'broken' : this.breakOff();
-  }
-
-  breakOff(): readonly Buffer[] {
-    if (this.#decoded.state === 'text') return [...this.#passAsText(), ...this.#text.letGo()];
-    return this.#letGoTo(Number.POSITIVE_INFINITY);
+    const isWhole = this.#unread.size === 0 && (readTo.text ?? at) <= at;
+    return isWhole ? this.#letGoTo(Number.POSITIVE_INFINITY) : { before: [], cut: 'broken' };
   }
 
   close(): void {
     this.#decoded.close();
   }
 
+  /** @param before how much text there was before the last bytes were read */
+  #takeRead(before: number): void {
+    const { at, readTo } = this.#decoded;
+    // What gave no text, such as a table of codes, tells of the text that follows.
+    const decodedTo = readTo.text ?? (at > before ? at : at + 1);
+    for (const piece of this.#unread.takeTo(readTo.coded)) this.#addRead(piece, decodedTo);
+  }
+
   #addRead(piece: Piece, decodedTo: number): void {
     this.#readBytes += piece.bytes.length;
     const last = this.#read.at(-1);
-    const joined = last?.decodedTo === decodedTo ? joinSmall(last.piece, piece) : null;
+    // What waits for a block of text may wait for the next byte's too.
+    const isNear = last && (last.decodedTo === decodedTo || last.decodedTo > this.#decoded.at + 1);
+    const joined = isNear ? joinSmall(last.piece, piece) : null;
     if (joined) this.#read.pop();
     this.#read.push({ piece: joined ?? piece, decodedTo });
   }
@@ -104,4 +114,5 @@ function joinData(bytes: Buffer, data: readonly number[]): Buffer {
   return Buffer.concat(data.flatMap((at, i) => (i % 2 === 0 ? [bytes.subarray(at, data[i + 1])] : [])));
 }
 
-const MAX_HELD_BYTES = 1024 * 1024;
+/** As long as a block of br is when it is not compressed; more is somebody who wants us to hold it. */
+const MAX_HELD_BYTES = 2 ** 24 + 64 * 1024;

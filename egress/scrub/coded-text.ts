@@ -2,22 +2,25 @@
  * The text of a compressed body, decoded within measure and looked at as it comes: several frames or members one behind
  * the other, with zeros between them, and codings under another's name, are read as clients read them.
  */
+
+import type { Coding } from '../../core-lite/decoders.ts';
 import { GrowingBuffer } from '../http1/growing-buffer.ts';
 import type { Cut } from './body-scrubber.ts';
-import type { Coding } from './decoder.ts';
 import { Decoding, type Went } from './decoding.ts';
 import { FlushMarks } from './flush-marks.ts';
 import type { Forms } from './forms.ts';
+import { GzipMembers } from './gzip-members.ts';
 import { Search } from './search.ts';
 import { mayBeCoded, nextMember, otherReading } from './sniff.ts';
 import { ZstdBlocks } from './zstd-blocks.ts';
 
 export class CodedText {
   readonly #search: Search;
-  readonly #blocks: ZstdBlocks | null;
+  readonly #blocks = new ZstdBlocks();
   readonly #marks = new FlushMarks();
+  readonly #members = new GzipMembers();
   readonly #holder: string;
-  readonly #isEvents: boolean;
+  readonly #isStream: boolean;
   readonly #tried = new Set<Coding>();
   /** `null` where it came to its end. */
   #decoding: Decoding | null;
@@ -30,15 +33,16 @@ export class CodedText {
   #came = 0;
   /** Of the coded bytes and of their text: what says nothing of what follows. */
   #closedAt = { coded: 0, text: 0 };
+  /** What was settled before the form that was found. */
+  #echoedBehind: number | null = null;
   /** What came before there was any text: it may have to be read again in another coding. */
   #begun: GrowingBuffer | null = new GrowingBuffer();
 
-  constructor(coding: Coding, forms: Forms, holder: string, isEvents: boolean) {
+  constructor(coding: Coding, forms: Forms, holder: string, isStream: boolean) {
     this.#holder = holder;
-    this.#isEvents = isEvents;
+    this.#isStream = isStream;
     this.#coding = coding;
     this.#search = new Search(forms);
-    this.#blocks = coding === 'zstd' ? new ZstdBlocks() : null;
     this.#decoding = this.#begin(coding);
   }
 
@@ -52,36 +56,48 @@ export class CodedText {
     return this.#search.at;
   }
 
+  /** Up to here no form is still to be completed, or was. */
   get settledTo(): number {
-    return this.#search.settledTo;
+    return this.#echoedBehind ?? this.#search.settledTo;
   }
 
   /**
    * What of the coded bytes may go on when their text is settled: the block that they belong to has ended, or no encoder
    * makes one that long. Its tables tell of all of its text, also of what comes last.
-   * @returns up to where, and up to where their text goes; `null` where it is not known to end there
+   * @returns up to where, and up to where the text of their block goes, which may not have come yet; `null` where it is
+   * not known to end there
    */
   get readTo(): { readonly coded: number; readonly text: number | null } {
-    if (!this.#decoding) return { coded: this.#came, text: this.at };
+    if (!this.#decoding && !this.#failed) return { coded: this.#came, text: this.at };
     const far = this.#came - this.#longestBlock();
-    return far > this.#closedAt.coded ? { coded: far, text: null } : this.#closedAt;
+    if (far <= this.#closedAt.coded) return this.#closedAt;
+    const isBlock = this.#coding === 'br' && !this.#isStream;
+    return { coded: far, text: isBlock ? this.at + MAX_BR_BLOCK_TEXT : null };
   }
 
-  /** Resolves when all that the bytes decode to has been looked at. */
-  async push(coded: Buffer): Promise<void> {
-    this.#budget += coded.length * MAX_RATIO;
-    for (let rest = coded; rest.length > 0 && this.#state === 'open'; ) {
-      // A zstd decoder stops at the end of a frame, and begins the next with the next write.
-      const length = (this.#blocks ?? this.#marks).read(rest);
-      await this.#decode(rest.subarray(0, length));
-      if (this.#marks.marked && this.#state === 'open' && isDeflate(this.#coding)) this.#closeAt(0);
-      rest = rest.subarray(length);
-    }
+  /**
+   * Takes as much as may be a block, so that what comes of it depends on no border between what came.
+   * @returns how many of the bytes it took, when all that they decode to has been looked at
+   */
+  async push(coded: Buffer): Promise<number> {
+    // A zstd decoder stops at the end of a frame, and begins the next with the next write.
+    const length =
+      this.#coding === 'zstd' ? this.#blocks.read(coded) : this.#marks.read(this.#members.upToNext(coded));
+    const taken = coded.subarray(0, length);
+    this.#budget += length * MAX_RATIO;
+    await this.#decode(taken);
+    this.#members.push(taken);
+    if (this.#state === 'open' && this.#hasBlockEnded()) this.#closeAt(0);
+    return length;
   }
 
   /** All came. Resolves when it is known whether what is coded has come to its end too. */
   async end(): Promise<void> {
-    if (!this.#decoding || this.#coding === 'zstd') return;
+    if (!this.#decoding) return;
+    if (this.#coding === 'zstd') {
+      if (this.#blocks.isBetweenFrames) this.#closeAt(0);
+      return;
+    }
     // A decoder speaks of its end when something stands behind it.
     const went = await this.#decoding.write(Buffer.alloc(1));
     if (typeof went === 'number' && went > 0) this.#closeAt(0);
@@ -91,21 +107,27 @@ export class CodedText {
     this.#stop('closed');
   }
 
+  #hasBlockEnded(): boolean {
+    if (this.#coding === 'zstd') return this.#blocks.isReadable;
+    const ended = this.#coding === 'gzip' && this.#members.takeEnd();
+    return ended || (this.#coding !== 'br' && this.#marks.marked);
+  }
+
   /** @param behind bytes of those that came */
   #closeAt(behind: number): void {
     this.#closedAt = { coded: this.#came - behind, text: this.at };
   }
 
-  /** For zstd: how much of its block is here. */
+  /** In coded bytes. A block of br is only bounded in its text, and of zstd it is known where each ends. */
   #longestBlock(): number {
-    if (this.#coding === 'zstd') return this.#came - (this.#blocks?.readableTo ?? 0);
-    if (this.#coding === 'br') return this.#isEvents ? 0 : MAX_BR_BLOCK_BYTES;
-    return MAX_DEFLATE_BLOCK_BYTES;
+    if (this.#coding === 'zstd') return Number.POSITIVE_INFINITY;
+    return this.#coding === 'br' ? 0 : MAX_DEFLATE_BLOCK_BYTES;
   }
 
   #begin(coding: Coding): Decoding {
     this.#coding = coding;
     this.#tried.add(coding);
+    this.#members.begin();
     return new Decoding(coding, this.#holder, (text) => this.#look(text));
   }
 
@@ -167,8 +189,12 @@ export class CodedText {
   #look(text: Buffer): void {
     if (this.#state !== 'open') return;
     this.#budget -= text.length;
+    if (this.#coding === 'gzip') this.#members.look(text);
     if (this.#budget < 0) this.#stop('overmuch');
-    else if (this.#search.scan(text, 0, text.length).length > 0) this.#stop('echoed');
+    else if (this.#search.scan(text, 0, text.length).length > 0) {
+      this.#echoedBehind = this.#search.foundBehind;
+      this.#stop('echoed');
+    }
   }
 
   #stop(state: 'text' | 'closed' | Cut): void {
@@ -177,14 +203,11 @@ export class CodedText {
   }
 }
 
-function isDeflate(coding: Coding): boolean {
-  return coding !== 'br' && coding !== 'zstd';
-}
-
 const NOTHING = Buffer.alloc(0);
 /** No common encoder makes a longer one. */
 const MAX_DEFLATE_BLOCK_BYTES = 512 * 1024;
-const MAX_BR_BLOCK_BYTES = 1024 * 1024;
+/** RFC 7932 9.2. */
+const MAX_BR_BLOCK_TEXT = 2 ** 24;
 /** No deflate decodes to more; what does is a bomb, and is not decoded to its end. */
 const MAX_RATIO = 1040;
 const FREE_BYTES = 4 * 1024 * 1024;

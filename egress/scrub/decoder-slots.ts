@@ -88,5 +88,10 @@ export class DecoderSlots {
 }
 
 export const MAX_WAIT_MS = 10_000;
-/** At 16 MiB for the largest window of br, 1 GiB, and one more for each further environment. */
-export const decoderSlots = new DecoderSlots(64, 16);
+/**
+ * At 32 MiB for the largest window of br and what is held of its block, 2 GiB, and one more for each further environment.
+ */
+const MOST = 64;
+/** Half of all: agents keep streams of events open by the dozen. */
+export const MOST_OF_ENVIRONMENT = 32;
+export const decoderSlots = new DecoderSlots(MOST, MOST_OF_ENVIRONMENT);

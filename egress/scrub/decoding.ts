@@ -1,5 +1,11 @@
 /** One decoder at work: it tells what became of each write, and takes its place among the others for as long as it lives. */
-import { type Coding, type Decoder, isLarge, isWindowTooLarge, makeDecoder } from './decoder.ts';
+import {
+  type Coding,
+  type Decoder,
+  isLarge,
+  isWindowTooLarge,
+  makeDecoder,
+} from '../../core-lite/decoders.ts';
 import { decoderSlots, type Slot } from './decoder-slots.ts';
 
 /** `busy`: no place for it came free. Of a number: so many of the bytes stand behind the end of what is coded. */

@@ -13,25 +13,24 @@ export class FlushMarks {
     return this.#marked;
   }
 
-  /** @returns how many of the bytes it took: to the end of the last mark in them, or all */
+  /** @returns how many of the bytes it took: to the end of the first mark in them, or all */
   read(bytes: Buffer): number {
-    const length = this.#lastMark(bytes) || bytes.length;
+    const length = this.#firstMark(bytes) || bytes.length;
     for (const byte of bytes.subarray(Math.max(length - 4, 0), length)) this.#last = (this.#last << 8) | byte;
     this.#marked = this.#last === MARK;
     return length;
   }
 
   /** @returns where it ends; 0 where there is none */
-  #lastMark(bytes: Buffer): number {
-    const within = bytes.lastIndexOf(MARK_BYTES);
-    if (within >= 0) return within + MARK_BYTES.length;
+  #firstMark(bytes: Buffer): number {
     // It may have begun in what came before.
     let last = this.#last;
     for (let i = 0; i < Math.min(3, bytes.length); i++) {
       last = (last << 8) | (bytes[i] as number);
       if (last === MARK) return i + 1;
     }
-    return 0;
+    const within = bytes.indexOf(MARK_BYTES);
+    return within < 0 ? 0 : within + MARK_BYTES.length;
   }
 }
 

@@ -7,7 +7,7 @@ import type { Secret } from '../../core-lite/secret.ts';
 import type { HeaderLine } from '../http1/head.ts';
 import { type BodyScrubber, type Tally, UNTOUCHED } from './body-scrubber.ts';
 import { CodedBody } from './coded-body.ts';
-import { contentOf, isEventStream } from './content.ts';
+import { contentOf, isStreamed } from './content.ts';
 import { Finder } from './finder.ts';
 import { type Forms, formsOf } from './forms.ts';
 import { TextBody } from './text-body.ts';
@@ -66,7 +66,7 @@ export class Scrubber {
     const content = contentOf(head.status, head.headers);
     if (!this.#forms || content === 'other') return UNTOUCHED;
     if (content === 'text') return new TextBody(this.#forms, this.#tally);
-    return new CodedBody(content, this.#forms, this.#tally, this.#holder, isEventStream(head.headers));
+    return new CodedBody(content, this.#forms, this.#tally, this.#holder, isStreamed(head.headers));
   }
 
   #mask(text: string): string {

@@ -1,5 +1,5 @@
 /** What coding bytes begin as, whatever their name says: some servers mix them up, and some clients look themselves. */
-import type { Coding } from './decoder.ts';
+import type { Coding } from '../../core-lite/decoders.ts';
 
 /** @param tried what cannot decode them @returns what else may; `null` where nothing does */
 export function otherReading(bytes: Buffer, tried: ReadonlySet<Coding>): Coding | null {

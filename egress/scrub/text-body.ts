@@ -43,10 +43,6 @@ export class TextBody implements BodyScrubber {
     return this.letGo();
   }
 
-  breakOff(): readonly Buffer[] {
-    return this.letGo();
-  }
-
   close(): void {}
 
   #mask(start: number, end: number): void {

@@ -1,6 +1,6 @@
 /**
- * Follows the frames and blocks of zstd (RFC 8878 3.1). A block gives its text only when it is here as a whole, so a part of
- * one must not go on before: whoever has all but its last byte can read it.
+ * Follows the frames and blocks of zstd (RFC 8878 3.1). A block gives its text only when it is here as a whole, so nothing
+ * of one must go on before: whoever has all but its last byte can read it, and its header tells how well it is compressed.
  */
 
 type State =
@@ -17,21 +17,29 @@ type State =
 export class ZstdBlocks {
   #state: State = 'magic';
   /** Bytes of the current field that are still to come, and its value, read little-endian. */
-  #left = 4;
+  #left = MAGIC_BYTES;
   #value = 0;
   #shift = 1;
   #isLast = false;
   #hasChecksum = false;
   #at = 0;
-  /** Where the content of the current block began. */
-  #contentAt = 0;
+  /** Where the last block or its frame ended. Counted in all bytes that came. */
+  #readableTo = 0;
 
-  /** Up to here a decoder gives all text that the bytes hold. Counted in all bytes that came. */
-  get readableTo(): number {
-    return this.#state === 'content' ? this.#contentAt : this.#at;
+  /**
+   * Whether a decoder gives all text that the bytes hold: a block has just ended, or its frame. What is skipped may tell
+   * the size of the frame behind it.
+   */
+  get isReadable(): boolean {
+    return this.#readableTo === this.#at;
   }
 
-  /** @returns how many of the bytes it took: to the end of a frame, or all */
+  /** Whether nothing is there of a further frame. */
+  get isBetweenFrames(): boolean {
+    return this.#state === 'magic' && this.#left === MAGIC_BYTES;
+  }
+
+  /** @returns how many of the bytes it took: to the end of a block that may have text, of a frame, or all */
   read(bytes: Uint8Array): number {
     let i = 0;
     while (i < bytes.length && this.#state !== 'broken') {
@@ -52,13 +60,13 @@ export class ZstdBlocks {
     this.#shift *= 256;
   }
 
-  /** @returns whether a frame has ended */
+  /** @returns whether a block or a frame has ended */
   #endField(): boolean {
     switch (this.#state) {
       case 'magic':
         return this.#beginFrame(this.#value);
       case 'skip_size':
-        return this.#expect('skipped', this.#value) === 0 && this.#endFrame();
+        return this.#expect('skipped', this.#value) === 0 && this.#beginNext();
       case 'descriptor':
         return this.#readDescriptor(this.#value);
       case 'header':
@@ -68,6 +76,8 @@ export class ZstdBlocks {
         return this.#beginBlock(this.#value);
       case 'content':
         return this.#endBlock();
+      case 'skipped':
+        return this.#beginNext();
       default:
         return this.#endFrame();
     }
@@ -92,19 +102,27 @@ export class ZstdBlocks {
   #beginBlock(header: number): boolean {
     this.#isLast = (header & 1) === 1;
     const type = (header >> 1) & 3;
-    this.#contentAt = this.#at;
-    return this.#expect('content', type === RUN ? 1 : header >> 3) === 0 && this.#endBlock();
+    if (this.#expect('content', type === RUN ? 1 : header >> 3) > 0) return false;
+    this.#endBlock();
+    // Of nothing but empty blocks there may be many.
+    return this.#state === 'magic';
   }
 
   #endBlock(): boolean {
+    this.#readableTo = this.#at;
     if (!this.#isLast) this.#expect('block', 3);
     else if (this.#hasChecksum) this.#expect('checksum', 4);
-    else return this.#endFrame();
-    return false;
+    else this.#endFrame();
+    return true;
   }
 
   #endFrame(): boolean {
-    this.#expect('magic', 4);
+    this.#readableTo = this.#at;
+    return this.#beginNext();
+  }
+
+  #beginNext(): boolean {
+    this.#expect('magic', MAGIC_BYTES);
     return true;
   }
 
@@ -117,6 +135,7 @@ export class ZstdBlocks {
   }
 }
 
+const MAGIC_BYTES = 4;
 const MAGIC = 0xfd2fb528;
 const FIRST_SKIPPABLE = 0x184d2a50;
 /** One byte, repeated. */

@@ -1,6 +1,7 @@
 /** What a provider's head says, from its raw lines, and what of it the caller gets. */
 import type { Dispatcher } from 'undici';
 import { contentCoding, headerValue, responseHeaders } from './headers.ts';
+import { maskHeaders } from './mask.ts';
 
 /** What counts of it here. */
 export interface AnswerHead {
@@ -42,6 +43,15 @@ export function readHead(
     hasLength,
     framed: length || headerValue(raw, 'transfer-encoding') !== '',
   };
+}
+
+/** The host that a redirect leads to; `null` where it names none. */
+export function redirectHost(
+  controller: Dispatcher.DispatchController,
+  secrets: readonly Buffer[],
+): string | null {
+  const [location = ''] = maskHeaders([headerValue(rawTexts(controller), 'location')], secrets);
+  return URL.parse(location)?.host || null;
 }
 
 export function isCoded({ encoding }: AnswerHead): boolean {

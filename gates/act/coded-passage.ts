@@ -3,20 +3,23 @@
  * to is settled, or in a pause. In compressed bytes nothing can be masked, so a secret in them breaks the answer off.
  * What cannot be decoded within measure passes as plain bytes do.
  */
-import type { Transform } from 'node:stream';
-import { type Coding, openDecoder, Places } from '../codings.ts';
-import { SecretSearch } from './mask.ts';
+import type { Decoder } from '../../core-lite/decoders.ts';
+import { Pause } from '../../core-lite/pause.ts';
+import { type Coding, makePlaces, openDecoder } from '../codings.ts';
+import { PAUSE_MS, SecretSearch } from './mask.ts';
 import { type Onward, type Passage, PlainPassage } from './passage.ts';
-import { Pause } from './pause.ts';
 
 export class CodedPassage implements Passage {
   readonly #coding: Coding;
+  readonly #session: string;
   readonly #search: SecretSearch;
   readonly #onward: Onward;
   /** What takes over where the copy cannot be decoded. */
   readonly #plain: PlainPassage;
-  readonly #pause = new Pause();
-  #decoder: Transform | null = null;
+  readonly #pause = new Pause(PAUSE_MS);
+  #decoder: Decoder | null = null;
+  /** How much went into it. */
+  #given = 0;
   /** Came, but is not decoded. */
   #unread: Buffer[] = [];
   /** Is decoded, but its text is not settled. */
@@ -25,8 +28,10 @@ export class CodedPassage implements Passage {
   #state: 'decoding' | 'plain' | 'over' = 'decoding';
   #working: Promise<void> | null = null;
 
-  constructor(coding: Coding, secrets: readonly Buffer[], onward: Onward) {
+  /** @param session whose answer it is */
+  constructor(coding: Coding, session: string, secrets: readonly Buffer[], onward: Onward) {
     this.#coding = coding;
+    this.#session = session;
     this.#search = new SecretSearch(secrets);
     this.#onward = onward;
     this.#plain = new PlainPassage(secrets, false, onward);
@@ -67,31 +72,35 @@ export class CodedPassage implements Passage {
       if (this.#state !== 'decoding') break;
       this.#read.push({ bytes, decodedTo: this.#search.at });
       this.#readBytes += bytes.length;
-      if (this.#search.found) this.#breakOff();
-      else if (!decoded || this.#search.at > MAX_DECODED_BYTES) this.#turnPlain();
+      // What stands behind the end may be read by others: nobody has looked at it.
+      if (this.#search.found || decoded === 'ended') this.#breakOff();
+      else if (decoded === 'unreadable' || this.#search.at > MAX_DECODED_BYTES) this.#turnPlain();
       else this.#settle();
     }
     this.#working = null;
     this.#onward.ready();
   }
 
-  /** @returns whether it could be read */
-  #decode(bytes: Buffer): Promise<boolean> {
+  /** @returns whether it could be read, or stands behind the end of what is */
+  #decode(bytes: Buffer): Promise<'read' | 'unreadable' | 'ended'> {
     this.#decoder ??= this.#open(bytes);
     const decoder = this.#decoder;
-    if (!decoder || decoder.destroyed || decoder.readableEnded) return Promise.resolve(false);
+    if (!decoder || decoder.destroyed) return Promise.resolve('unreadable');
+    this.#given += bytes.length;
     return new Promise((resolve) => {
-      const onClose = (): void => resolve(false);
+      const onClose = (): void => resolve('unreadable');
       decoder.once('close', onClose);
       decoder.write(bytes, (error) => {
         decoder.off('close', onClose);
-        resolve(!error && !decoder.destroyed);
+        const unread = this.#given - decoder.bytesWritten;
+        if (error || decoder.destroyed) resolve('unreadable');
+        else resolve(unread > 0 && !isPadding(bytes.subarray(-unread)) ? 'ended' : 'read');
       });
     });
   }
 
-  #open(bytes: Buffer): Transform | null {
-    const decoder = openDecoder(this.#coding, bytes, PLACES);
+  #open(bytes: Buffer): Decoder | null {
+    const decoder = openDecoder(this.#coding, bytes, { places: PLACES, session: this.#session });
     decoder?.on('data', (text: Buffer) => {
       try {
         if (this.#state === 'decoding') this.#search.scan(text);
@@ -142,12 +151,17 @@ export class CodedPassage implements Passage {
   }
 }
 
+/** Some writers of gzip fill a block with zeros. */
+function isPadding(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
 function join(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }
 
 const NOTHING = Buffer.alloc(0);
-const PLACES = new Places();
+const PLACES = makePlaces();
 /** More than the tail of a text takes in any coding. */
 const MAX_HELD_BYTES = 256 * 1024;
 /** Larger than any answer; what decodes to more is made to cost. */

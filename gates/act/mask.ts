@@ -110,6 +110,8 @@ export function maskHeaders(raw: readonly string[], secrets: readonly Buffer[]):
   return raw.map((text) => maskSecrets(Buffer.from(text, 'latin1'), secrets).toString('latin1'));
 }
 
+/** Longer than between two packets of one write, shorter than anybody notices. */
+export const PAUSE_MS = 300;
 const EMPTY = Buffer.alloc(0);
 const LF = 0x0a;
 const CR = 0x0d;

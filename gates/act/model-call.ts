@@ -1,11 +1,13 @@
 /** Stage 6 of a model call: sends it to its provider with the vault's credential, and passes the answer on. */
 import type { ServerResponse } from 'node:http';
+import type { UpstreamUrl } from '../../core-lite/network/upstream-url.ts';
 import type { Dialect } from '../../core-lite/state/dialect.ts';
 import type { ModelFacts } from '../../core-lite/state/model.ts';
 import type { RefusalDetail } from '../answer.ts';
 import type { Call } from '../calls.ts';
 import type { Candidate } from '../decide/model-call.ts';
 import type { Metered } from '../meter.ts';
+import { quoteName } from '../quote-name.ts';
 import type { RefusalReason, StopReason } from '../reasons.ts';
 import { type ModelEnding, NO_TOKENS } from '../record.ts';
 import { headerNames, type PutOn, putOn } from './credential.ts';
@@ -13,7 +15,7 @@ import { FirstLook, type PassedOver } from './first-look.ts';
 import { type RawHeaders, requestHeaders } from './headers.ts';
 import { providerPath } from './provider-path.ts';
 import { AnswerRelay, type RelayEnd } from './relay-answer.ts';
-import type { Upstreams } from './upstream.ts';
+import type { Unreachable, Upstreams } from './upstream.ts';
 import type { ModelBytes } from './write-body.ts';
 
 export interface ModelRequest {
@@ -62,7 +64,8 @@ export async function callModel(
     throw error;
   });
   if (pool === null) return unsent(call.stopped);
-  if (typeof pool === 'string') return more ? { passedOver: pool, retryAfter: '' } : { refusal: pool };
+  if (typeof pool === 'string')
+    return more ? { passedOver: pool, retryAfter: '' } : explainUnreachable(pool, url);
   const credentials = putOn(proof, credential, service.key);
   const bytes = request.write(model, more);
   const relay = openRelay(means, credentials, bytes);
@@ -83,6 +86,16 @@ export async function callModel(
   return look?.passed ?? conclude(end, relay, means);
 }
 
+/** Names the host, and what an operator would write to open a network for it. */
+function explainUnreachable(refusal: Unreachable, { target: { host } }: UpstreamUrl): Unanswered {
+  const text = quoteName(host);
+  if (refusal === 'resolve_failed') return { refusal, detail: { text } };
+  const https = refusal === 'plaintext_refused' ? 'use https, or ' : '';
+  const entry = `${host}=CIDR, as in ${host}=10.0.0.0/8`;
+  const remedy = `${https}have an operator open its network: SALLYPORT_OPEN_NETWORKS with ${entry}`;
+  return { refusal, detail: { text, remedy } };
+}
+
 function openRelay(
   { call, request, response }: Means,
   { secrets }: PutOn,
@@ -91,6 +104,7 @@ function openRelay(
   return new AnswerRelay({
     response,
     dialect: request.dialect,
+    session: call.token.claims.sub,
     secrets,
     hidesUsage,
     signal: call.signal,
@@ -120,15 +134,18 @@ async function conclude(
   { call, request: { dialect } }: Means,
 ): Promise<ModelEnding | Unanswered> {
   const { failure, status, meter } = end;
-  if (failure !== null && status === null) {
-    return failure === 'provider_died' ? { refusal: 'provider_failed' } : unsent(failure);
-  }
+  if (failure !== null && status === null) return concludeUnanswered(failure, end.redirectHost);
   // Only an answer that may have been cut off waits for what the meter says of its end.
   if (failure === null && end.framed) relay.complete();
   const firstByteMs = end.firstByteAt === null ? null : end.firstByteAt - call.at.getTime();
   const metered = await meter?.read();
-  const told = { status, tokens: metered?.tokens ?? NO_TOKENS, firstByteMs };
-  const cut = { ...told, ...describeCut(metered) };
+  const told = {
+    status,
+    tokens: metered?.tokens ?? NO_TOKENS,
+    firstByteMs,
+    ...describePassed(metered, false),
+  };
+  const cut = { ...told, ...describePassed(metered, true) };
   if (failure !== null) {
     const outcome = failure in STREAM_ENDS ? (failure as keyof typeof STREAM_ENDS) : 'provider_died';
     return { outcome, ...cut };
@@ -139,13 +156,30 @@ async function conclude(
   }
   if (!end.framed) relay.complete();
   const failed = (status ?? 0) >= 400 || metered?.failed === true;
-  if (failed) return { outcome: 'provider_error', ...cut };
-  // Some servers of the other dialects leave their last event out; there, what was told is the whole.
-  return { outcome: 'completed', ...(dialect === 'anthropic' ? cut : told) };
+  if (failed) return { outcome: 'provider_error', ...told, ...describeFailed(metered) };
+  // Some servers of the other dialects leave their last event out; there, what was told is the whole, if all was read.
+  return { outcome: 'completed', ...(dialect === 'anthropic' || metered?.unread ? cut : told) };
 }
 
-function describeCut(metered: Metered | undefined): Pick<ModelEnding, 'cutAfterBytes'> {
-  return metered && !metered.finished ? { cutAfterBytes: metered.passedBytes } : {};
+function describePassed(metered: Metered | undefined, mayBeCut: boolean): Pick<ModelEnding, 'passed'> {
+  if (!metered) return {};
+  const { passedTokens, outputTold, finished, unread, tokens } = metered;
+  // Of an answer of which nothing was read nobody knows how much of it there was.
+  const untold = unread && tokens.output === null;
+  return { passed: { tokens: passedTokens, outputTold, cut: mayBeCut && !finished && !untold } };
+}
+
+function describeFailed(metered: Metered | undefined): Pick<ModelEnding, 'passed' | 'unbegun'> {
+  return metered?.begun === false ? { unbegun: true } : describePassed(metered, true);
+}
+
+function concludeUnanswered(
+  failure: NonNullable<RelayEnd['failure']>,
+  redirectHost: string | null,
+): ModelEnding | Unanswered {
+  if (failure === 'provider_died') return { refusal: 'provider_failed' };
+  if (redirectHost === null) return unsent(failure);
+  return { refusal: 'redirect_refused', detail: { text: `it leads to the host ${quoteName(redirectHost)}` } };
 }
 
 /** The end of a call of which nothing went out. */

@@ -2,9 +2,10 @@
  * What the bytes of an answer pass on their way to the caller: the secret is masked in them, and of a stream of events
  * what is not the provider's to say is left out. Nothing is encoded anew, and nothing waits longer than a pause.
  */
+
+import { Pause } from '../../core-lite/pause.ts';
 import { EventGuard } from './event-guard.ts';
-import { SecretMask } from './mask.ts';
-import { Pause } from './pause.ts';
+import { PAUSE_MS, SecretMask } from './mask.ts';
 import { UsageFilter } from './usage-filter.ts';
 
 /** Where the bytes go on to. */
@@ -38,7 +39,7 @@ export class PlainPassage implements Passage {
   readonly #guard: EventGuard | null;
   readonly #usage: UsageFilter | null;
   readonly #onward: Onward;
-  readonly #pause = new Pause();
+  readonly #pause = new Pause(PAUSE_MS);
 
   /** @param hidesUsage whether the caller is not to see the event that tells the usage alone */
   constructor(secrets: readonly Buffer[], events: boolean, onward: Onward, hidesUsage = false) {

@@ -9,7 +9,7 @@ import type { Dialect } from '../../core-lite/state/dialect.ts';
 import { codingOf } from '../codings.ts';
 import { Meter } from '../meter.ts';
 import type { RefusalReason, StopReason } from '../reasons.ts';
-import { type AnswerHead, isCoded, readHead } from './answer-head.ts';
+import { type AnswerHead, isCoded, readHead, redirectHost } from './answer-head.ts';
 import { CallerAnswer } from './caller-answer.ts';
 import { CodedPassage } from './coded-passage.ts';
 import { type Onward, type Passage, PlainPassage } from './passage.ts';
@@ -18,6 +18,7 @@ import { readFailure } from './provider-failure.ts';
 export interface RelayOptions {
   readonly response: ServerResponse;
   readonly dialect: Dialect;
+  readonly session: string;
   readonly secrets: readonly Buffer[];
   /** Whether the gate asked for the usage and not the caller. */
   readonly hidesUsage: boolean;
@@ -42,6 +43,8 @@ export interface RelayEnd {
   /** On the clock of `now`. */
   readonly firstByteAt: number | null;
   readonly meter: Meter | null;
+  /** Where a refused redirect led; `null` where there was none, or it named no host. */
+  readonly redirectHost: string | null;
   /** Whether the end of the answer was told by more than the end of its connection. */
   readonly framed: boolean;
   /** What we did wrong ourselves, where that ended it. */
@@ -64,6 +67,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   #head: AnswerHead | null = null;
   #passage: Passage | null = null;
   #meter: Meter | null = null;
+  #redirectHost: string | null = null;
   #waiting: Buffer[] = [];
   #firstByteAt: number | null = null;
   #done = false;
@@ -104,14 +108,15 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
   #start(controller: Dispatcher.DispatchController, status: number, statusText: string): void {
     // A client would follow it with its credential, or with what it takes for one.
     if (status >= 300 && status < 400 && status !== 304) {
+      this.#redirectHost = redirectHost(controller, this.#options.secrets);
       this.#fail('redirect_refused');
       return;
     }
-    const { dialect, secrets, hidesUsage, idleLimitMs } = this.#options;
-    const head = readHead(controller, status, statusText, hidesUsage);
+    const { dialect, session, idleLimitMs, secrets } = this.#options;
+    const head = readHead(controller, status, statusText, this.#options.hidesUsage);
     this.#head = head;
-    this.#meter = new Meter(dialect, head.contentType, head.encoding);
-    this.#passage = openPassage(head, secrets, hidesUsage, this.#onward);
+    this.#meter = new Meter(dialect, head.contentType, head.encoding, session);
+    this.#passage = openPassage(head, this.#options, this.#onward);
     if (head.events) {
       clearTimeout(this.#limit);
       this.#limit = setTimeout(this.#onLimit, idleLimitMs);
@@ -244,6 +249,7 @@ export class AnswerRelay implements Dispatcher.DispatchHandler {
       status: this.#answer.status,
       firstByteAt: this.#firstByteAt,
       meter: this.#meter,
+      redirectHost: this.#redirectHost,
       framed,
       fault: this.#fault,
     });
@@ -264,12 +270,11 @@ function isComment(data: Buffer): boolean {
 
 function openPassage(
   head: AnswerHead,
-  secrets: readonly Buffer[],
-  hidesUsage: boolean,
+  { secrets, session, hidesUsage }: RelayOptions,
   onward: Onward,
 ): Passage {
   const coding = codingOf(head.encoding);
-  if (coding !== null && secrets.length > 0) return new CodedPassage(coding, secrets, onward);
+  if (coding !== null && secrets.length > 0) return new CodedPassage(coding, session, secrets, onward);
   return new PlainPassage(secrets, head.events && !isCoded(head), onward, hidesUsage);
 }
 

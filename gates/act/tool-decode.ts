@@ -1,7 +1,8 @@
 /** Decodes a tool's answer that came compressed, though none was asked for. A small one may hold an endless one: there is a limit. */
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
-import { type Coding, ZSTD_PARAMS } from '../codings.ts';
+import { ZSTD_PARAMS } from '../../core-lite/decoders.ts';
+import type { Coding } from '../codings.ts';
 
 /** @returns the plain bytes, or why there are none */
 export async function decodeAnswer(

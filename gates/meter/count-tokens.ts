@@ -3,7 +3,7 @@
  * read, the cache's part among it, the output all that it wrote, what it did not show among it. A count that a server
  * gives under another server's name is read, too, where it can mean nothing else.
  */
-import type { TokenCounts } from '../../core-lite/record/usage-ledger.ts';
+import type { ApartCounts, TokenCounts } from '../../core-lite/record/usage-ledger.ts';
 import type { Dialect } from '../../core-lite/state/dialect.ts';
 import { asObject, type Fields } from './usage.ts';
 
@@ -58,8 +58,49 @@ function countOutput(usage: Fields, input: number | null, reasoning: number | nu
   return reasoning !== null && reasoning > told ? told + reasoning : told;
 }
 
-/** Messages: the input leaves out what came from the cache and what went into it. */
+/**
+ * Messages, with its iterations: what the model itself said in several goes is in the whole usage; a compaction of the
+ * context, and what another model was asked, is not.
+ */
 function countAnthropic(usage: Fields): TokenCounts {
+  const whole = countMessage(usage);
+  const told = usage['iterations'];
+  const iterations = (Array.isArray(told) ? told : []).map(asObject).filter((each) => each !== null);
+  if (iterations.length === 0) return whole;
+  const own = iterations.filter(({ type }) => OWN_ITERATIONS.has(String(type))).map(countMessage);
+  const others = iterations.filter(({ type }) => !OWN_ITERATIONS.has(String(type)));
+  const added = others.map(countMessage);
+  const total = (name: 'input' | 'output' | 'cached' | 'cacheWrite' | 'cacheWriteHour'): number | null => {
+    const said = own.map((each) => each[name] ?? null).reduce(sum, null);
+    const most = said === null ? (whole[name] ?? null) : Math.max(whole[name] ?? 0, said);
+    return count(added.map((each) => each[name] ?? null).reduce(sum, most));
+  };
+  const hour = total('cacheWriteHour');
+  return {
+    ...whole,
+    input: total('input'),
+    output: total('output'),
+    cached: total('cached'),
+    cacheWrite: total('cacheWrite'),
+    ...(hour ? { cacheWriteHour: hour } : {}),
+    ...listApart(others),
+  };
+}
+
+function listApart(iterations: readonly Fields[]): Pick<TokenCounts, 'apart'> {
+  const apart = iterations.flatMap((usage): ApartCounts[] => {
+    const { input, output, cached, cacheWrite, cacheWriteHour } = countMessage(usage);
+    const model = usage['model'];
+    if (typeof model !== 'string' || model.length > MAX_NAME_CHARS || input === null || output === null)
+      return [];
+    const cache = { cached: cached ?? 0, cacheWrite: cacheWrite ?? 0, cacheWriteHour: cacheWriteHour ?? 0 };
+    return [{ model, input, output, ...cache }];
+  });
+  return apart.length > 0 ? { apart } : {};
+}
+
+/** The input leaves out what came from the cache and what went into it. */
+function countMessage(usage: Fields): TokenCounts {
   const fresh = count(usage['input_tokens']);
   const cached = count(usage['cache_read_input_tokens']);
   const cacheWrite = count(usage['cache_creation_input_tokens']);
@@ -107,5 +148,7 @@ function count(value: unknown): number | null {
     : null;
 }
 
+const MAX_NAME_CHARS = 128;
+const OWN_ITERATIONS: ReadonlySet<string> = new Set(['message', 'fallback_message']);
 /** No call reads or writes as much: what tells more is not believed, and must not leave the ledger's columns. */
 const MAX_COUNT = 10_000_000_000;

@@ -3,22 +3,33 @@
  * keep up with, cannot read, or what grows past its limit is not read any further, and what was read until then counts.
  */
 import type { Transform } from 'node:stream';
-import { codingOf, openDecoder, Places } from '../codings.ts';
+import { codingOf, makePlaces, openDecoder } from '../codings.ts';
 
 export class Decoder {
   readonly #encoding: string;
+  readonly #session: string;
   readonly #onBytes: (bytes: Buffer) => void;
   readonly #ended = Promise.withResolvers<void>();
   #coding: Transform | null = null;
   #decodedBytes = 0;
   #over = false;
+  #whole = false;
 
-  /** @param encoding one content coding, lower case. One that is not known is never read. */
-  constructor(encoding: string, onBytes: (bytes: Buffer) => void) {
+  /**
+   * @param encoding one content coding, lower case. One that is not known is never read.
+   * @param session whose answer it is
+   */
+  constructor(encoding: string, session: string, onBytes: (bytes: Buffer) => void) {
     this.#encoding = encoding;
+    this.#session = session;
     this.#onBytes = onBytes;
     // Whoever waits for the end is told.
     this.#ended.promise.catch(() => {});
+  }
+
+  /** Whether all that came was read. */
+  get whole(): boolean {
+    return this.#whole;
   }
 
   write(chunk: Buffer): void {
@@ -38,11 +49,14 @@ export class Decoder {
 
   #open(first: Buffer): Transform | null {
     const name = codingOf(this.#encoding);
-    const coding = name && openDecoder(name, first, PLACES);
+    const coding = name && openDecoder(name, first, { places: PLACES, session: this.#session });
     coding?.on('data', (bytes: Buffer) => this.#take(bytes));
     // An answer that was cut off, too: all that can be decoded came before.
     coding?.once('error', () => this.#stop());
-    coding?.once('end', () => this.#stop());
+    coding?.once('end', () => {
+      this.#whole = !this.#over;
+      this.#stop();
+    });
     return coding;
   }
 
@@ -69,7 +83,7 @@ export class Decoder {
   }
 }
 
-const PLACES = new Places();
+const PLACES = makePlaces();
 /** What came and is not decoded yet. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** More than any model answers: what is larger is a bomb. */

@@ -6,7 +6,7 @@ import { LineEnds } from '../line-ends.ts';
 import type { JsonScan } from './json-scan.ts';
 
 export class EventData {
-  readonly #scan: JsonScan;
+  readonly #scan: Pick<JsonScan, 'reset' | 'write'>;
   #begun = false;
   #lineBytes = 0;
   /** What came of a line's field name; `null` once it is known whether the line holds data. */
@@ -14,7 +14,7 @@ export class EventData {
   #isData = false;
   #afterCr = false;
 
-  constructor(scan: JsonScan) {
+  constructor(scan: Pick<JsonScan, 'reset' | 'write'>) {
     this.#scan = scan;
   }
 

@@ -11,12 +11,19 @@ export class Usage {
   readonly #fields: Record<string, unknown> = Object.create(null);
   #failed = false;
   #type = '';
+  #first = false;
+  #later = false;
 
   /** Takes a value that `WANTED` names. */
   readonly take = (path: string, text: string): void => {
     if (path === 'type') this.#type = text;
     else if (path.endsWith('error')) this.#failed ||= !NO_ERROR.has(text);
-    else this.#merge(asObject(parse(text)) ?? {});
+    else {
+      const usage = asObject(parse(text)) ?? {};
+      if (path === 'message.usage') this.#first = true;
+      else this.#later ||= typeof usage['output_tokens'] === 'number';
+      this.#merge(usage);
+    }
   };
 
   get fields(): Fields {
@@ -25,6 +32,11 @@ export class Usage {
 
   get failed(): boolean {
     return this.#failed;
+  }
+
+  /** Whether the output is the figure of Anthropic's first event: it was told before anything was written. */
+  get isFirst(): boolean {
+    return this.#first && !this.#later;
   }
 
   /** The type of the event that was read last, as it stands in JSON. */

@@ -1,47 +1,78 @@
 /**
  * About how many tokens a body holds, from its bytes: what is reserved before a call, never what is charged. Text counts
- * by its bytes, on the high side, and so does any text that has no spaces. Only what stands where clients put an image
- * or a document, and is written like one, counts as one.
+ * by its bytes, on the high side, and so does any text that has no spaces. Only what stands where its dialect takes an
+ * image, a sound or a document, is said to be one and is written like one, counts as one: in doubt it is text.
  */
-import type { Span } from './json-bytes.ts';
+import type { MediaForm } from './body-parts.ts';
+import { foldCase } from './fold.ts';
+import { parseText, type Span, visitObject } from './json-bytes.ts';
 
 /** Adds up one body. */
 export class InputEstimate {
+  readonly #body: Buffer;
   #textBytes: number;
   #mediaTokens = 0;
 
-  /** @param bytes of the whole body */
-  constructor(bytes: number) {
-    this.#textBytes = bytes;
+  constructor(body: Buffer) {
+    this.#body = body;
+    this.#textBytes = body.length;
   }
 
-  /** Takes a long text out of the count by bytes where it is no text. */
-  readonly longText = (body: Buffer, [from, to]: Span): void => {
-    const name = nameBefore(body, from);
-    const prefix = prefixLength(body, from + 1);
-    if (!(prefix > 0 ? URL_FIELDS : DATA_FIELDS).has(name)) return;
-    const start = from + 1 + prefix;
+  /** Takes a long text out of the count by bytes where it is no text. @param object that it is a field of */
+  media(form: MediaForm, [from, to]: Span, object: Span): void {
+    const start = mediaStart(this.#body, form, from + 1, object);
     const end = to - 1;
-    if (!looksLikeBase64(body, start, end)) return;
+    if (start === null || !looksLikeBase64(this.#body, start, end)) return;
     this.#textBytes -= end - start;
     this.#mediaTokens += Math.max(TOKENS_OF_AN_IMAGE, Math.ceil((end - start) / MEDIA_BYTES_A_TOKEN));
-  };
+  }
 
   get tokens(): number {
     return Math.ceil(this.#textBytes / TEXT_BYTES_A_TOKEN) + this.#mediaTokens;
   }
 }
 
-/** The name of the field whose value begins there; empty where it is no field, or far away. */
-function nameBefore(body: Buffer, from: number): string {
-  const before = body.toString('latin1', Math.max(0, from - MAX_NAME_BYTES), from);
-  return NAME_BEFORE.exec(before)?.[1] ?? '';
+/** Where the base64 begins of a text that is said to be media; `null` where it is not. */
+function mediaStart(body: Buffer, form: MediaForm, from: number, object: Span): number | null {
+  switch (form) {
+    case 'audio':
+      return from;
+    case 'url': {
+      const found = DATA_URL.exec(body.toString('latin1', from, from + MAX_PREFIX_BYTES));
+      return found && MEDIA_TYPE.test(found[1] ?? '') ? from + found[0].length : null;
+    }
+    case 'typed':
+      return isBase64Source(body, object) && MEDIA_TYPE.test(oneText(body, object, TYPE_NAMES) ?? '')
+        ? from
+        : null;
+    case 'result':
+      return oneText(body, object, ['type']) === 'image_generation_call' ? from : null;
+    default:
+      return form satisfies never;
+  }
 }
 
-/** Of `data:image/png;base64,`, or 0. */
-function prefixLength(body: Buffer, from: number): number {
-  const start = body.toString('latin1', from, from + MAX_PREFIX_BYTES);
-  return DATA_URL.exec(start)?.[0].length ?? 0;
+/** Anthropic's says so, Google's has no type. */
+function isBase64Source(body: Buffer, object: Span): boolean {
+  const type = oneText(body, object, ['type']);
+  return type === undefined || type === 'base64';
+}
+
+/** The text of the one field of these names; `undefined` for none, `null` where there are more, in any letters. */
+function oneText(body: Buffer, object: Span, names: readonly string[]): string | null | undefined {
+  const found: Span[] = [];
+  let strange = false;
+  visitObject(body, object, {
+    field: (name, value) => {
+      if (names.includes(name)) found.push(value);
+      else strange ||= names.some((each) => foldCase(each) === foldCase(name));
+      return true;
+    },
+  });
+  const [one] = found;
+  if (!one && !strange) return undefined;
+  const isPlain = one !== undefined && found.length === 1 && one[1] - one[0] <= MAX_PREFIX_BYTES;
+  return isPlain && !strange ? parseText(body, one) : null;
 }
 
 /** Looks at the beginning and at places all over it: a text of megabytes is not walked through. */
@@ -66,29 +97,14 @@ const TOKENS_OF_AN_IMAGE = 1_600;
 /** A photograph of a megabyte comes to this; what a document or a sound comes to, its bytes do not tell. */
 const MEDIA_BYTES_A_TOKEN = 600;
 const MAX_PREFIX_BYTES = 128;
-const MAX_NAME_BYTES = 48;
 const HEAD_BYTES = 1024;
 const WINDOW_BYTES = 64;
 const WINDOWS = 64;
-const DATA_URL = /^data:[\w.+/-]+(?:;[\w=.-]+)*;base64,/;
-const NAME_BEFORE = /(?<!\\)"(\w{1,24})"\s{0,16}:\s{0,16}$/;
-/** Where the dialects take bytes as they are. */
-const DATA_FIELDS: ReadonlySet<string> = new Set([
-  'data',
-  'b64_json',
-  'file_data',
-  'inline_data',
-  'inlineData',
-]);
-/** Where they take a URL, or bytes with their type before them. */
-const URL_FIELDS: ReadonlySet<string> = new Set([
-  ...DATA_FIELDS,
-  'url',
-  'image_url',
-  'file_url',
-  'audio_url',
-  'video_url',
-]);
+const DATA_URL = /^data:([\w.+/-]+)(?:;[\w=.-]+)*;base64,/;
+/** What a provider does not read as a text. */
+const MEDIA_TYPE = /^(?:(?:image|audio|video)\/[\w.+-]+|application\/pdf)$/;
+/** Anthropic's name, and Google's in both spellings. */
+const TYPE_NAMES = ['media_type', 'mimeType', 'mime_type'];
 /** Both alphabets, and the slash as some writers of JSON escape it. */
 const BASE64 = new Uint8Array(256);
 for (const byte of Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\')) {

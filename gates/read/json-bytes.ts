@@ -10,13 +10,23 @@ export type Span = readonly [number, number];
 export interface ObjectVisitor {
   /** Told of each field of the object, with the bytes of its value. @returns whether to go on */
   readonly field: (name: string, value: Span) => boolean;
-  /** Told of each text in it, however deep, with its quotes, that is longer than a KiB. */
-  readonly longText?: (text: Span) => void;
+  /** How the object in the value of this field is visited, or the objects of its list; none of them where it says none. */
+  readonly inside?: (name: string) => InnerVisitor | undefined;
+}
+
+/** Visits objects of which there may be very many: most of their names are passed by. */
+export interface InnerVisitor extends ObjectVisitor {
+  /** By the last byte of a name, in lower case, whether it may be one to tell of. */
+  readonly lastBytes: Uint8Array;
+  /** Whether a text of this name is told of where it is long. */
+  readonly wantsText: (name: string) => boolean;
+  /** Told of the first such text of an object that is longer than a KiB, with its quotes, when the object is over. */
+  readonly longText: (name: string, text: Span, object: Span) => void;
 }
 
 /** @returns whether the span is one object and nothing else, within measure, and `field` never said no */
 export function visitObject(body: Buffer, span: Span, visitor: ObjectVisitor): boolean {
-  return new Scanner(body, span, visitor).scan();
+  return new Scanner(body, span).scan(visitor);
 }
 
 /** The text that a span holds, or `null` where it is no JSON text. */
@@ -33,50 +43,101 @@ export function parseText(body: Buffer, [from, to]: Span): string | null {
 class Scanner {
   readonly #body: Buffer;
   readonly #end: number;
-  readonly #visitor: ObjectVisitor;
   #at: number;
-  #fields = 0;
+  /** The names of inner objects that were read. */
+  #innerNames = 0;
+  /** Of the innermost visited object. */
+  #long: { readonly name: string; readonly text: Span } | null = null;
 
-  constructor(body: Buffer, [from, to]: Span, visitor: ObjectVisitor) {
+  constructor(body: Buffer, [from, to]: Span) {
     this.#body = to === body.length ? body : body.subarray(0, to);
     this.#at = from;
     this.#end = to;
-    this.#visitor = visitor;
   }
 
-  scan(): boolean {
+  scan(visitor: ObjectVisitor): boolean {
     this.#skipSpace();
-    if (!this.#take(OPEN_BRACE)) return false;
-    this.#skipSpace();
-    if (!this.#take(CLOSE_BRACE)) {
-      do {
-        if (!this.#field()) return false;
-      } while (this.#take(COMMA));
-      if (!this.#take(CLOSE_BRACE)) return false;
-    }
+    if (!this.#fields(visitor, null)) return false;
     this.#skipSpace();
     return this.#at === this.#end;
   }
 
-  #field(): boolean {
-    this.#fields += 1;
-    if (this.#fields > MAX_FIELDS) return false;
+  #fields(visitor: ObjectVisitor, inner: InnerVisitor | null): boolean {
+    if (!this.#take(OPEN_BRACE)) return false;
     this.#skipSpace();
-    const name = this.#key();
+    if (this.#take(CLOSE_BRACE)) return true;
+    let fields = 0;
+    do {
+      fields += 1;
+      if (fields > MAX_FIELDS || !this.#field(visitor, inner)) return false;
+    } while (this.#take(COMMA));
+    return this.#take(CLOSE_BRACE);
+  }
+
+  #field(visitor: ObjectVisitor, inner: InnerVisitor | null): boolean {
+    this.#skipSpace();
+    const name = this.#key(inner);
     this.#skipSpace();
     if (name === null || !this.#take(COLON)) return false;
     this.#skipSpace();
     const from = this.#at;
-    if (!this.#value()) return false;
+    const within = name === PASSED_BY ? undefined : visitor.inside?.(name);
+    if (!(within ? this.#visitInner(within) : this.#value())) return false;
     const to = this.#at;
     this.#skipSpace();
-    return this.#visitor.field(name, [from, to]);
+    if (name === PASSED_BY) return true;
+    const isLong = to - from > LONG_TEXT_BYTES && this.#body[from] === QUOTE;
+    if (isLong && inner?.wantsText(name)) this.#long ??= { name, text: [from, to] };
+    return visitor.field(name, [from, to]);
   }
 
-  #key(): string | null {
+  /** An object, or the objects in a list. What else there is is passed by. */
+  #visitInner(visitor: InnerVisitor): boolean {
+    if (this.#body[this.#at] === OPEN_BRACE) return this.#inner(visitor);
+    if (!this.#take(OPEN_BRACKET)) return this.#value();
+    this.#skipSpace();
+    if (this.#take(CLOSE_BRACKET)) return true;
+    do {
+      this.#skipSpace();
+      const isObject = this.#body[this.#at] === OPEN_BRACE;
+      if (!(isObject ? this.#inner(visitor) : this.#value())) return false;
+      this.#skipSpace();
+    } while (this.#take(COMMA));
+    return this.#take(CLOSE_BRACKET);
+  }
+
+  #inner(visitor: InnerVisitor): boolean {
     const from = this.#at;
-    if (!this.#string() || this.#at - from > MAX_KEY_BYTES) return null;
-    return parseText(this.#body, [from, this.#at]);
+    const outer = this.#long;
+    this.#long = null;
+    const whole = this.#fields(visitor, visitor);
+    const { name, text } = this.#long ?? NO_TEXT;
+    if (whole && text) visitor.longText(name, text, [from, this.#at]);
+    this.#long = outer;
+    return whole;
+  }
+
+  /** `null` where it is none. */
+  #key(inner: InnerVisitor | null): string | typeof PASSED_BY | null {
+    const from = this.#at;
+    if (!this.#string()) return null;
+    if (inner) {
+      if (!this.#mayCount(inner, from + 1, this.#at - 1)) return PASSED_BY;
+      this.#innerNames += 1;
+      if (this.#innerNames > MAX_INNER_NAMES) return null;
+    }
+    return this.#at - from > MAX_KEY_BYTES ? null : parseText(this.#body, [from, this.#at]);
+  }
+
+  /** Says no to nearly every name, and makes no text of it. What is escaped may be any. */
+  #mayCount({ lastBytes }: InnerVisitor, from: number, to: number): boolean {
+    const body = this.#body;
+    if (to - from > MAX_KEY_BYTES) return false;
+    for (let at = from; at < to; at += 1) {
+      const byte = body[at] as number;
+      if (byte === BACKSLASH || byte > MAX_ASCII) return true;
+    }
+    return to > from && lastBytes[(body[to - 1] as number) | LOWER_CASE] === 1;
   }
 
   /** One value, however deep, without recursion. What is inside is the provider's to judge. */
@@ -121,12 +182,10 @@ class Scanner {
 
   /** From an opening quote to behind its closing one. */
   #string(): boolean {
-    const from = this.#at;
     if (!this.#take(QUOTE)) return false;
     const end = endOfText(this.#body, this.#at);
     if (end < 0) return false;
     this.#at = end;
-    if (end - from > LONG_TEXT_BYTES) this.#visitor.longText?.([from, end]);
     return true;
   }
 
@@ -184,6 +243,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const SPACE = 1;
@@ -196,8 +257,15 @@ const KINDS = makeKinds();
 /** Longer than almost any word or key. */
 const LONG_TEXT_BYTES = 1024;
 const STEPS = 256;
+/** A name that is not asked for. No name is a symbol. */
+const PASSED_BY = Symbol('passed by');
+const NO_TEXT = { name: '', text: null };
+const LOWER_CASE = 0x20;
+const MAX_ASCII = 0x7f;
 /** Far more than any dialect has. */
 const MAX_FIELDS = 10_000;
+/** Three for each message that any dialect takes. */
+const MAX_INNER_NAMES = 300_000;
 const MAX_KEY_BYTES = 512;
 /** What parsers that call themselves for each level come through. */
 const MAX_DEPTH = 512;

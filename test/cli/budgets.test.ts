@@ -55,6 +55,7 @@ describe('budget', () => {
     ['--scope', 'tenant', '--per', 'day'],
     ['--scope', 'tenant', '--cost', '1', '--tokens', '1', '--per', 'day'],
     ['--scope', 'tenant', '--cost', '1e3', '--per', 'day'],
+    ['--scope', 'tenant', '--cost', '0.00000000001', '--per', 'day'],
     ['--scope', 'tenant', '--tokens', '1.5', '--per', 'day'],
     ['--scope', 'tenant:me', '--cost', '1', '--per', 'day'],
     ['--scope', 'user', '--cost', '1', '--per', 'day'],

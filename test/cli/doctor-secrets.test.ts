@@ -49,5 +49,5 @@ it('says so where the folder itself is missing, and looks at nothing without the
 
 it('a name that is none is said so in words', async () => {
   const { err } = await sallyport(['vault', 'put', 'Upper'], { variables: settingsOf(world) });
-  expect(err[0]).toMatch(/params\/vault is no name: lower-case letters/);
+  expect(err[0]).toMatch(/the vault in the path is no name: lower-case letters/);
 });

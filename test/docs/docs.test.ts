@@ -2,7 +2,7 @@
  * The documents say what the code does: tables are written from it (`npm test -- -u test/docs` writes them anew), and
  * what a document points at exists.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../cli/catalogue.ts';
@@ -19,6 +19,10 @@ import { MODEL_REFUSALS } from '../../pod/model-refusals.ts';
 const root = new URL('../../', import.meta.url);
 const document = (name: string): string => readFileSync(new URL(name, root), 'utf8');
 const path = (name: string): string => fileURLToPath(new URL(name, root));
+const PAGES = [
+  ...['SECURITY.md', 'ARCHITECTURE.md', 'README.md', 'CONTRIBUTING.md'],
+  ...readdirSync(new URL('docs/', root)).map((name) => `docs/${name}`),
+];
 
 describe('tables written from the code', () => {
   it('reasons', async () => {
@@ -41,18 +45,22 @@ describe('what documents point at', () => {
     expect(missing).toEqual([]);
   });
 
-  it.each(['SECURITY.md', 'ARCHITECTURE.md', 'README.md'])('%s links only to what exists', (name) => {
+  it.each(PAGES)('%s links only to what exists', (name) => {
     const linked = [...document(name).matchAll(/\]\(([^)#:]+)\)/g)].map((match) => match[1] as string);
-    expect(linked.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
+    const place = new URL(name, root);
+    expect(linked.filter((file) => !existsSync(new URL(file, place)))).toEqual([]);
   });
 
-  it.each(commandsOf('README.md'))('README.md: sallyport %s', (line) => {
-    const words = wordsOf(line);
-    const command = COMMANDS.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `));
-    if (!command) throw new Error('there is no such command');
-    const typed = words.slice(command.name.split(' ').length);
-    expect(readCommandLine(command, typed)).not.toBe('help');
-  });
+  it.each(PAGES.flatMap((name) => commandsOf(name).map((line) => [name, line] as const)))(
+    '%s: sallyport %s',
+    (_name, line) => {
+      const words = wordsOf(line);
+      const command = COMMANDS.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `));
+      if (!command) throw new Error('there is no such command');
+      const typed = words.slice(command.name.split(' ').length);
+      expect(readCommandLine(command, typed)).not.toBe('help');
+    },
+  );
 
   it('each promise in SECURITY.md names its file and its test', () => {
     const rows = document('SECURITY.md')
@@ -75,7 +83,8 @@ describe('what documents point at', () => {
 /** What stands behind `sallyport` in its blocks for a shell. */
 function commandsOf(name: string): string[] {
   const blocks = [...document(name).matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1] ?? '');
-  return [...blocks.join('').matchAll(/^(?:npx )?sallyport (.+)$/gm)].map((match) => match[1] ?? '');
+  const lines = blocks.join('').replaceAll(/\\\n\s*/g, '');
+  return [...lines.matchAll(/^(?:npx )?sallyport (.+)$/gm)].map((match) => match[1] ?? '');
 }
 
 /** The words as a shell takes them, without its comment. */

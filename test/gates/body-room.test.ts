@@ -32,22 +32,6 @@ describe('the room for bodies', () => {
     const again = [...'ab'].map((run) => all.open(run).set(10));
     expect([...again, all.open('c').set(6)]).toEqual([null, null, 'gate_busy']);
   });
-
-  it('has few bodies decoded at a time, and goes on after one that fails', async () => {
-    const all = room();
-    let [running, most] = [0, 0];
-    const work = async (i: number): Promise<number> => {
-      running += 1;
-      most = Math.max(most, running);
-      await new Promise((resolve) => setImmediate(resolve));
-      running -= 1;
-      if (i % 3 === 0) throw new Error('malformed');
-      return i;
-    };
-    const done = await Promise.allSettled(Array.from({ length: 30 }, (_, i) => all.decode(() => work(i))));
-    expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
-    expect(most).toBe(4);
-  });
 });
 
 describe('the body of a call', () => {

@@ -25,11 +25,13 @@ it.each<[name: string, more: Partial<Estimated>, output: number]>([
   ['its own limit', { body: { ...body, maxOutput: 50 } }, 50],
   ['its own limit, for each answer', { body: { ...body, maxOutput: 50, answers: 3 } }, 150],
   ['its model’s limit', { models: [model('gpt-4o-mini', { defaultMaxTokens: 300 })] }, 300],
+  ['its own limit of nothing', { body: { ...body, maxOutput: 0 } }, 0],
   ['no limit', {}, 4_096],
   ['embeddings, which write nothing', { dialect: 'embeddings' }, 0],
   ['more than any model writes', { body: { ...body, maxOutput: Number.MAX_SAFE_INTEGER, answers: 9 } }, 1e9],
 ])('output: %s', (_, more, output) =>
   expect(estimate(more)).toMatchObject({
+    limited: more.body?.maxOutput !== undefined || more.dialect === 'embeddings',
     inputTokens: 1_000,
     outputTokens: output,
     costUsd: costOf('gpt-4o-mini', output),

@@ -17,7 +17,7 @@ describe('a name that every object has', () => {
     });
 
     it(`is no coding that a meter reads: ${name}`, async () => {
-      const meter = new Meter('openai', 'application/json', name);
+      const meter = new Meter('openai', 'application/json', name, 'ses_1');
       meter.see(Buffer.from(`{"usage":${USAGE}}`));
       expect(await meter.read()).toMatchObject({ tokens: { input: null, output: null }, finished: false });
     });
@@ -33,10 +33,10 @@ describe('a name that every object has', () => {
     });
 
     it(`is a count as any other that is not known: ${name}`, async () => {
-      const meter = new Meter('openai', 'application/json', '');
+      const meter = new Meter('openai', 'application/json', '', 'ses_1');
       meter.see(Buffer.from(`{"usage":{"${name}":{"prompt_tokens":9},${USAGE.slice(1)}}`));
       expect((await meter.read()).tokens).toMatchObject({ input: 3, output: 4 });
-      const only = new Meter('openai', 'application/json', '');
+      const only = new Meter('openai', 'application/json', '', 'ses_1');
       only.see(Buffer.from(`{"usage":{"${name}":${USAGE}}}`));
       expect((await only.read()).tokens).toMatchObject({ input: null, output: null });
     });

@@ -135,6 +135,29 @@ describe('a call costs', () => {
     expect(price('openai', 'gpt-5', tokens)).toBe(price('openai', 'gpt-5', { input: 10, output: 10 }));
   });
 
+  it('the larger of what its provider says and of its list price', () => {
+    const tokens = { input: 1_000, output: 1_000 };
+    const listed = price('openrouter', 'openai/gpt-4o-mini', tokens) ?? Number.NaN;
+    expect(listed).toBeGreaterThan(0);
+    expect(price('openrouter', 'openai/gpt-4o-mini', { ...tokens, toldUsd: 7.5 })).toBe(7.5);
+    expect(price('openrouter', 'openai/gpt-4o-mini', { ...tokens, toldUsd: listed / 2 })).toBe(listed);
+    expect(price('openrouter', 'openai/gpt-4o-mini', { ...tokens, toldUsd: Number.NaN })).toBe(listed);
+  });
+
+  it('what another model’s part of it costs, by its own price where that is known', () => {
+    const apart = { input: 5_000, output: 2_000, cached: 1_000, cacheWrite: 0, cacheWriteHour: 0 };
+    const own = { input: 100, output: 50 };
+    const all = { input: 5_100, output: 2_050, cached: 1_000 };
+    const priced = (model: string) =>
+      price('anthropic', 'claude-haiku-4-5', { ...all, apart: [{ ...apart, model }] });
+    const sum =
+      (price('anthropic', 'claude-haiku-4-5', own) ?? 0) +
+      (price('anthropic', 'claude-opus-4-1', apart) ?? 0);
+    expect(priced('claude-opus-4-1')).toBeCloseTo(sum, 9);
+    expect(priced('claude-opus-4-1')).toBeGreaterThan(price('anthropic', 'claude-haiku-4-5', all) ?? 0);
+    expect(priced('claude-none')).toBe(price('anthropic', 'claude-haiku-4-5', all));
+  });
+
   it('never less than nothing, and a number, whatever was counted', () => {
     // More in one count is not believed.
     const count = integer({ min: 0, max: 30_000_000_000 });

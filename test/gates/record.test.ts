@@ -1,6 +1,7 @@
 /** What is kept of a call: its row, its log line and what is counted of it. */
 import { describe, expect, it } from 'vitest';
 import { openLog } from '../../core-lite/log.ts';
+import type { Spend } from '../../core-lite/record/call-starts.ts';
 import type { TokenCounts, UsageEntry, UsageLedger } from '../../core-lite/record/usage-ledger.ts';
 import { Call, type RunToken } from '../../gates/calls.ts';
 import { makeMetrics } from '../../gates/metrics.ts';
@@ -33,7 +34,8 @@ function makeRecorder() {
   const ledger = { add: (row: UsageEntry) => rows.push(row) } as unknown as UsageLedger;
   const logger = openLog('gates', 'info', { write: (line) => void lines.push(JSON.parse(line)) });
   const recorder = new Recorder({ ledger, metrics, logger, now: () => new Date(AT.getTime() + 250) });
-  const call = () => new Call({ claims: CLAIMS } as unknown as RunToken, AT);
+  const call = (reserved: Spend | null = null) =>
+    Object.assign(new Call({ claims: CLAIMS } as unknown as RunToken, AT), { reserved, sent: true });
   const counted = async (name: string): Promise<string[]> =>
     (await metrics.registry.metrics())
       .split('\n')
@@ -43,8 +45,8 @@ function makeRecorder() {
     rows,
     lines,
     counted,
-    record: (names = {}, ending = {}) =>
-      recorder.modelCall(call(), { ...NAMES, ...names }, { ...ENDING, ...ending }),
+    record: (names = {}, ending = {}, reserved: Spend | null = null) =>
+      recorder.modelCall(call(reserved), { ...NAMES, ...names }, { ...ENDING, ...ending }),
   };
 }
 
@@ -100,6 +102,45 @@ describe('a model call', () => {
     expect(await counted('first_byte_seconds_sum')).toEqual(['sallyport_gates_first_byte_seconds_sum 0.04']);
     expect(await counted('model_call_seconds_sum')).toEqual(['sallyport_gates_model_call_seconds_sum 0.25']);
     expect(await counted('un')).toEqual([]);
+  });
+
+  it('that nobody counted has the figures of its row in its log line and its metrics', async () => {
+    const { rows, lines, counted, record } = makeRecorder();
+    const { model, upstreamName, provider, dialect, streamed } = NAMES;
+    const reserved = {
+      model,
+      upstreamName,
+      provider,
+      dialect,
+      streamed,
+      inputTokens: 70,
+      outputTokens: 900,
+      costUsd: 0.5,
+    };
+    record({}, { tokens: NO_TOKENS, outcome: 'client_left' }, reserved);
+    record({}, { tokens: { ...NO_TOKENS, input: 30 } }, reserved);
+    record({}, {}, reserved);
+    // The database puts the reserved figures in.
+    expect(rows.map(({ charge, costUsd }) => [charge, costUsd])).toEqual([
+      ['reserved', null],
+      ['reserved', null],
+      ['counted', COST],
+    ]);
+    expect(lines.map(({ input, output, costUsd, presumed }) => [input, output, costUsd, presumed])).toEqual([
+      [70, 900, 0.5, true],
+      [30, 900, 0.5, true],
+      [1_000, 100, COST, false],
+    ]);
+    expect((await counted('tokens_total')).slice(0, 2)).toEqual([
+      'sallyport_gates_tokens_total{provider="openai",direction="input"} 1100',
+      'sallyport_gates_tokens_total{provider="openai",direction="output"} 1900',
+    ]);
+    expect(await counted('cost_usd_total')).toEqual([
+      `sallyport_gates_cost_usd_total{provider="openai"} ${1 + COST}`,
+    ]);
+    expect(await counted('unmetered_calls')).toEqual([
+      'sallyport_gates_unmetered_calls_total{provider="openai"} 1',
+    ]);
   });
 
   it('whose price is not known has no cost, and a warning once', async () => {

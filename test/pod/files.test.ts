@@ -91,15 +91,19 @@ describe('files for another machine', () => {
     expect((await readdir(folder)).filter((name) => name !== 'php.d')).toEqual([]);
   });
 
-  it('are not written below a folder that all may write to, unless it is sticky', async () => {
+  it('are not written below a folder that others may write to, unless it is sticky', async () => {
     const open = join(parent, 'open');
     await mkdir(open);
     const write = (folder: string) => writeClientFiles(folder, folder, TRUST);
-    await chmod(open, 0o777);
-    for (const folder of [join(open, 'a'), join(open, 'b', 'c')])
-      await expect(write(folder)).rejects.toMatchObject({ why: 'writable_by_others', folder: open });
-    await chmod(open, 0o1777);
-    await write(join(open, 'd'));
+    for (const mode of [0o777, 0o775, 0o757, 0o2770]) {
+      await chmod(open, mode);
+      for (const folder of [join(open, 'a'), join(open, 'b', 'c')])
+        await expect(write(folder)).rejects.toMatchObject({ why: 'writable_by_others', folder: open });
+    }
+    for (const mode of [0o1777, 0o1775, 0o755]) {
+      await chmod(open, mode);
+      await write(join(open, `d${mode}`));
+    }
   });
 
   it.each([

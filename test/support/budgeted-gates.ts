@@ -95,8 +95,12 @@ export const BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'hi' }],
 });
 export const ESTIMATE = estimateOf(BODY);
-export const ESTIMATED_COST =
-  estimateCost({ provider: 'openai', model: UPSTREAM, at: new Date() }, ESTIMATE) ?? Number.NaN;
+export const ESTIMATED_COST = costOf(ESTIMATE);
+
+/** In US dollars. */
+export function costOf(tokens: typeof ESTIMATE): number {
+  return estimateCost({ provider: 'openai', model: UPSTREAM, at: new Date() }, tokens) ?? Number.NaN;
+}
 
 function estimateOf(body: string): { readonly input: number; readonly output: number } {
   const read = readModelBody(Buffer.from(body), OPERATIONS.chat, null);

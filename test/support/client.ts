@@ -166,4 +166,4 @@ export function basic(token: string, user = 'sallyport'): string {
 }
 
 const HEAD_END = '\r\n\r\n';
-const LIMIT_MS = 5_000;
+const LIMIT_MS = 10_000;

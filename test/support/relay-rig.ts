@@ -93,6 +93,7 @@ async function relay(pool: Pool, options: RigOptions, response: ServerResponse):
   const handler = new AnswerRelay({
     response,
     dialect,
+    session: 'ses_1',
     secrets: secrets.map((secret) => Buffer.from(secret)),
     hidesUsage: options.hidesUsage ?? false,
     signal: gone.signal,

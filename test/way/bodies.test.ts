@@ -16,7 +16,7 @@ import { type Inside, startInside } from '../support/inside.ts';
 const ONE = 'one.bound.test';
 const TWO = 'two.bound.test';
 const MIB = 1024 * 1024;
-const SIZE = 64 * MIB;
+const SIZE = 16 * MIB;
 
 let one: Server;
 let two: Http2Origin;
@@ -78,7 +78,7 @@ function sink(hash: Hash): Transform {
   });
 }
 
-describe('64 MiB there and back, each byte', { timeout: 120_000 }, () => {
+describe('16 MiB there and back, each byte', { timeout: 120_000 }, () => {
   it('in HTTP/1.1', async () => {
     const sent = createHash('sha256');
     const came = createHash('sha256');

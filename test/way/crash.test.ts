@@ -54,7 +54,7 @@ async function killOneSession(rig: CrashRig): Promise<void> {
   process.kill(Number(row?.['pid']), 'SIGKILL');
 }
 
-const KILLS = 8;
-const DATABASE_KILLS = 8;
+const KILLS = 3;
+const DATABASE_KILLS = 4;
 const CLIENTS = 32;
 const POLL = { timeout: 15_000, interval: 10 };

@@ -7,7 +7,8 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sample } from '../../cli/dialect-samples.ts';
 import type { Dialect } from '../../core-lite/state/dialect.ts';
-import { type Asking, type Behaviour, type ExpectedRow, KEY } from '../support/behaviours/behaviour.ts';
+import { estimateCost } from '../../gates/price.ts';
+import { type Asking, type Behaviour, KEY, reserveFor } from '../support/behaviours/behaviour.ts';
 import { CONNECTION_BEHAVIOURS } from '../support/behaviours/connection.ts';
 import { OPENAI_BEHAVIOURS } from '../support/behaviours/openai.ts';
 import { OTHER_BEHAVIOURS } from '../support/behaviours/other.ts';
@@ -139,15 +140,29 @@ async function readRow(session: string): Promise<Row> {
   throw new Error('the ledger has no row');
 }
 
-/** As the row has them; `undefined` where any will do. */
-function expectRow({ outcome, tokens = [], cost }: ExpectedRow, row: Row): void {
-  const presumed = tokens === 'presumed';
+function expectRow(behaviour: Behaviour, row: Row): void {
+  const { outcome, tokens = [], cost, presumed = tokens === 'presumed' } = behaviour.row;
   expect([row.outcome, row.presumed]).toEqual([outcome, presumed]);
-  if (presumed) return;
-  const padded = [...tokens, ...Array<null>(5).fill(null)].slice(0, 5);
+  const { dialect } = behaviour;
+  const reserved = tokens === 'presumed' ? reserveFor(behaviour, modelOf(dialect), SERVERS[dialect]) : null;
+  const counts = reserved ? [reserved.inputTokens, reserved.outputTokens] : (tokens as readonly number[]);
+  const padded = [...counts, ...Array<null>(5).fill(null)].slice(0, 5);
+  const [, output] = row.tokens;
+  // What was cut off is charged by what passed and by its time, which is never twice the same: it has its price.
+  const timed = presumed && (tokens === 'presumed' || dialect === 'anthropic');
+  if (timed && Number(output) !== padded[1]) {
+    expect(Number(output)).toBeGreaterThan(0);
+    expect(Number(output)).toBeLessThan(MOST_PRESUMED);
+    padded[1] = Number(output);
+    const [provider, model] = SERVERS[dialect];
+    const used = { input: Number(padded[0]), output: Number(output) };
+    expect(Number(row.cost)).toBe(estimateCost({ provider, model, at: new Date() }, used));
+  } else expect(row.cost === null ? undefined : Number(row.cost)).toBe(reserved ? reserved.costUsd : cost);
   expect(row.tokens).toEqual(padded.map((count) => (count === null ? null : String(count))));
-  expect(row.cost === null ? undefined : Number(row.cost)).toBe(cost);
 }
+
+/** Of the longest answer here, of 8 MiB. */
+const MOST_PRESUMED = 3_000_000;
 
 function expectReply({ client }: Behaviour, got: Got, sent: Buffer): void {
   const { response, body } = got;
@@ -186,7 +201,7 @@ describe('what a provider does', () => {
       await Promise.all(scripts);
       expect(wires.length).toBe(1);
       expectReply(behaviour, got, wires[0]?.payload ?? Buffer.alloc(0));
-      expectRow(behaviour.row, await readRow(session));
+      expectRow(behaviour, await readRow(session));
       expect(gates.world.logged()).not.toContain(KEY);
     });
   }

@@ -83,12 +83,39 @@ describe('a body', () => {
   });
 
   it('needs no type, and keeps the one it has', async () => {
-    for (const type of [undefined, 'text/plain', 'application/json; charset=utf-8', 'nonsense']) {
+    for (const type of [
+      undefined,
+      'application/json; charset=utf-8',
+      'Application/JSON',
+      'application/a.b+json',
+    ]) {
       const headers = { ...bearer(), ...(type ? { 'content-type': type } : {}) };
       const reply = await gates.ask('/v1/messages', { headers, body: '{"model":"m"}' });
       expect([type, reply.text]).toEqual([type, '{"ok":1}']);
       expect(provider.asked.at(-1)?.headers['content-type']).toBe(type);
     }
+  });
+
+  it('is refused with a type by which another reader would find another body in it', async () => {
+    for (const type of [
+      'application/x-www-form-urlencoded',
+      'text/plain',
+      'application/x-protobuf',
+      'application/json; charset=utf-7',
+      'nonsense',
+    ]) {
+      for (const path of ['/v1/chat/completions', '/v1/messages', '/v1beta/models/m:generateContent']) {
+        const headers = { ...bearer(), 'content-type': type };
+        const body = path.includes('models/') ? '{}' : '{"model":"m","x":"&model=other&x="}';
+        const reply = await gates.ask(path, { headers, body });
+        expect([type, reply.status, reply.headers['sallyport-reason']]).toEqual([
+          type,
+          415,
+          'media_type_refused',
+        ]);
+      }
+    }
+    expect(provider.asked).toEqual([]);
   });
 
   it('is told to go on where the client waits for it', async () => {

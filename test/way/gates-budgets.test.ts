@@ -6,6 +6,7 @@ import {
   BODY,
   type BudgetedGates,
   compareSums,
+  costOf,
   ESTIMATE,
   ESTIMATED_COST,
   MODEL,
@@ -55,6 +56,21 @@ describe('a budget of exactly ten', () => {
     await stand.settled();
     const sum = String(limit);
     expect(await compareSums(stand.gates.owner, 'ten')).toEqual({ used: sum, reserved: '0', ledger: sum });
+  });
+});
+
+describe('one call after the other', () => {
+  const USED = { input: 3, output: 4 };
+  it.each<[measure: 'cost_usd' | 'tokens', estimate: number, used: number]>([
+    ['cost_usd', ESTIMATED_COST, costOf(USED)],
+    ['tokens', ESTIMATE.input + ESTIMATE.output, 7],
+  ])('near a limit in %s none is refused for what the last one reserved', async (measure, estimate, used) => {
+    await stand.putBudget('near', { measure, limit: Number((estimate + 9 * used).toFixed(10)) });
+    stand.provider.behave = (_asked, response) => answerUsed(response, USED);
+    const run = await stand.gates.run();
+    const statuses: number[] = [];
+    for (let i = 0; i < 11; i += 1) statuses.push((await chat(run)).status);
+    expect(statuses).toEqual([...Array(10).fill(200), 429]);
   });
 });
 
@@ -189,7 +205,7 @@ describe('a call that ended', () => {
     expect(await compareSums(stand.gates.owner, 'tokens')).toEqual({ used: '0', reserved: '0', ledger: '0' });
   });
 
-  it('because its caller left is charged what it reserved', async () => {
+  it('because its caller left is charged what passed and its time, and no more than it reserved', async () => {
     await stand.putBudget('tokens', { measure: 'tokens', limit: 1_000_000 });
     stand.provider.behave = (_asked, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -200,8 +216,11 @@ describe('a call that ended', () => {
     await chat(run, { body, onData: () => true }).catch(() => {});
     expect(await stand.gates.usage(run, 1)).toMatchObject([{ outcome: 'client_left', presumed: true }]);
     await stand.settled();
+    const [row] = await stand.gates.usage(run, 1);
     const { used, ledger } = await compareSums(stand.gates.owner, 'tokens');
     expect(used).toBe(ledger);
-    expect(Number(used)).toBeGreaterThanOrEqual(100);
+    expect(Number(used)).toBe(Number(row?.['input_tokens']) + Number(row?.['output_tokens']));
+    expect(Number(row?.['output_tokens'])).toBeGreaterThan(0);
+    expect(Number(row?.['output_tokens'])).toBeLessThanOrEqual(100);
   });
 });

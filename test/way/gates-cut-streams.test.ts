@@ -30,8 +30,9 @@ afterAll(async () => {
   await provider?.close();
 });
 
-const TEXT = 'word '.repeat(4_000);
-const PASSED_TOKENS = TEXT.length / 4;
+/** Of its words each is a token. */
+const PASSED_TOKENS = 4_000;
+const TEXT = 'word '.repeat(PASSED_TOKENS);
 const MAX_TOKENS = 8_000;
 
 /** The first events of a stream that tells a first figure, with much text behind it. */
@@ -182,6 +183,24 @@ describe.each(Object.entries(STREAMS))('%s: what passed is charged', (_, stream)
     );
     expect(row).toMatchObject({ outcome: 'completed', input: 12, output: 7, presumed: false, used: 19 });
   });
+});
+
+it('all that passed is charged of a stream without a limit that never told its usage', async () => {
+  const event = `data: {"id":"c","choices":[{"index":0,"delta":{"content":"${'word '.repeat(200)}"}}]}\n\n`;
+  const text = event.repeat(300);
+  const body = { model: 'openai', stream: true, messages: [] };
+  const row = await charge(
+    { path: '/v1/chat/completions', body, text },
+    (_asked, response) => {
+      response.writeHead(200, open());
+      response.write(text);
+    },
+    true,
+  );
+  expect([row.outcome, row.presumed]).toEqual(['client_left', true]);
+  expect(row.output).toBeGreaterThan(45_000);
+  expect(row.output).toBeLessThan(90_000);
+  expect([row.cost > 0, row.used]).toEqual([true, row.input + row.output]);
 });
 
 it('an anthropic stream that ends in good order before its last event is charged for what passed', async () => {

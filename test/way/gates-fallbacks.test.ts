@@ -283,6 +283,18 @@ describe('when nothing is left', () => {
     expect(await row()).toEqual(['first', 'third-up', 'provider_error', 429]);
   });
 
+  it.each(['server_error', 'invalid_request_error'])(
+    'a stream that is an error costs nothing: %s',
+    async (code) => {
+      const error = `data: {"error":{"message":"no","code":"${code}"}}\n\n`;
+      for (const provider of [first, second, third]) provider.behave = stream(error);
+      expect((await ask('first', { stream: true })).text).toBe(error);
+      expect(await gates.usage(run, 1)).toMatchObject([
+        { outcome: 'provider_error', status: 200, presumed: false, input_tokens: null, cost_usd: null },
+      ]);
+    },
+  );
+
   it('a refusal of ours has the Retry-After of a provider', async () => {
     first.behave = fail(429, { 'retry-after': '12' });
     const reply = await ask('then-closed');

@@ -73,7 +73,10 @@ it('a bump under 200 concurrent calls: none starts after it, those before it end
 
 it('a cancelled turn ends its running calls within a second', async () => {
   const run = await stand.gates.run();
+  const closed: Promise<number>[] = [];
   stand.provider.behave = (_asked, response) => {
+    const left = new Promise<void>((resolve) => response.once('close', resolve));
+    closed.push(left.then(() => performance.now()));
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write('data: {"choices":[]}\n\n');
   };
@@ -86,6 +89,9 @@ it('a cancelled turn ends its running calls within a second', async () => {
     expect(text).toContain('run_stale');
     expect(at - from).toBeLessThan(1_000);
   }
+  // At the provider, too: what nobody reads any more must not go on to be written.
+  expect(closed).toHaveLength(2);
+  for (const at of await Promise.all(closed)) expect(at - from).toBeLessThan(1_000);
   expect((await stand.gates.ask(CHAT, ask(run))).headers['sallyport-reason']).toBe('run_stale');
 });
 

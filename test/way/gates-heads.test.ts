@@ -13,6 +13,14 @@ beforeAll(async () => {
   provider = await startProvider('heads.test', { plain: true });
   gates = await startTestGates([provider]);
   await putModel(gates, 'm', provider, { dialects: DIALECTS });
+  const google = {
+    provider: 'google',
+    baseUrl: `http://${provider.host}:${provider.port}`,
+    dialects: ['openai'],
+  };
+  await gates.world.call('PUT', '/v1/models/google', google);
+  const behind = { ...google, provider: 'custom', fallbacks: ['google'] };
+  await gates.world.call('PUT', '/v1/models/behind', behind);
   run = await gates.run();
   provider.behave = (_asked, response) => void response.end('{"ok":1}');
 }, 60_000);
@@ -63,9 +71,49 @@ describe('a model call', () => {
         message: expect.stringContaining('is not served'),
       });
     }
+    for (const path of ['/v1/chat/completions', '/v1/messages', '/v1beta/models/m:generateContent']) {
+      const reply = await ask(`${path}?model=other`, path.includes('models/') ? '{}' : '{"model":"m"}');
+      expect([path, reply.status, reply.headers['sallyport-reason']]).toEqual([
+        path,
+        400,
+        'request_malformed',
+      ]);
+    }
+    const further = await ask('/v1/messages', '{"model":"m","tools":[{"type":"advisor_1","model":"x"}]}');
+    expect([further.status, JSON.parse(further.text).error.code]).toEqual([400, 'further_model']);
+    expect(further.text).toContain('a further model: tools.model; leave that field out');
     const later = await ask('/v1/responses', '{"model":"m","background":true}');
     expect([later.status, JSON.parse(later.text).error.code]).toEqual([400, 'body_malformed']);
     expect(later.text).toContain('background is not served: its usage would come later');
+  });
+
+  it('is refused with what would lose its usage where it goes to Google, whatever is spoken', async () => {
+    for (const [query, headers] of [
+      ['?fields=choices', {}],
+      ['?%66ields=choices', {}],
+      ['?$fields=choices', {}],
+      ['?callback=f', {}],
+      ['', { 'X-Goog-FieldMask': 'choices' }],
+    ] as const) {
+      for (const model of ['google', 'behind']) {
+        const reply = await ask(`/v1/chat/completions${query}`, `{"model":"${model}"}`, headers);
+        expect([query, reply.status, reply.headers['sallyport-reason']]).toEqual([
+          query,
+          400,
+          'request_malformed',
+        ]);
+        expect(reply.text).toContain('is not served');
+      }
+    }
+  });
+
+  it('is refused with a limit below zero where it goes to others than a server of one’s own', async () => {
+    const limited = '{"model":"google","max_tokens":-1}';
+    const reply = await ask('/v1/chat/completions', limited);
+    expect([reply.status, reply.headers['sallyport-reason']]).toEqual([400, 'body_malformed']);
+    expect(reply.text).toContain('max_tokens is not a positive whole number');
+    const echo = await ask('/v1/chat/completions', '{"model":"fixture/echo","max_tokens":-1,"messages":[]}');
+    expect([echo.status, echo.headers['sallyport-reason']]).toEqual([400, 'body_malformed']);
   });
 
   it('is refused with a body that is coded in two ways, and with a fragment', async () => {
@@ -80,6 +128,7 @@ describe('a model call', () => {
   });
 
   it('of a name with a zero byte is one of a model that nobody has', async () => {
+    run = await gates.run();
     const replies = [
       await ask('/v1/chat/completions', '{"model":"m\\u0000"}'),
       await ask('/v1beta/models/m%00:generateContent', '{}'),

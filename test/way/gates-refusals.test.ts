@@ -150,6 +150,11 @@ const CASES: readonly Case[] = [
     reason: 'body_malformed',
     ask: () => ({ ...ask('x'), body: '{"model":"good","Model":"alias"}' }),
   },
+  {
+    name: 'a further model',
+    reason: 'further_model',
+    ask: () => ({ ...ask('x'), body: '{"model":"good","models":["alias"]}' }),
+  },
   { name: 'no JSON', reason: 'body_malformed', ask: () => ({ ...ask('x'), body: 'model=good' }) },
   {
     name: 'an unknown encoding',
@@ -211,6 +216,61 @@ describe('a refused model call', () => {
     }
   });
 
+  const json = (more: string): Ask => ({ ...ask('good'), body: `{"model":"good",${more}}` });
+  it.each<[what: string, path: string, make: () => Ask, message: string]>([
+    ['field', 'chat/completions', () => json('"n":0'), 'takes: n is not a positive whole number'],
+    ['field', 'messages', () => json('"stream":1'), 'takes: stream is not true or false'],
+    [
+      'field',
+      'responses',
+      () => json('"background":true'),
+      'takes: background is not served: its usage would come later',
+    ],
+    [
+      'field twice',
+      'chat/completions',
+      () => json('"n":1,"n":1'),
+      'takes: n is there twice, or in other letters',
+    ],
+    [
+      'coding',
+      'messages',
+      () => ({ ...ask('good'), headers: { ...ask('good').headers, 'content-encoding': 'gzip' } }),
+      'takes: it is not the gzip that its Content-Encoding says, or not all of it',
+    ],
+    [
+      'form',
+      'models/good:generateContent?alt=proto',
+      () => ask('good'),
+      'well-formed: the query’s alt is not served as it is',
+    ],
+    [
+      'host',
+      'messages',
+      () => ask('private'),
+      'the host resolves to no public address: "localhost"; have an operator open its network: SALLYPORT_OPEN_NETWORKS with localhost=CIDR, as in localhost=10.0.0.0/8',
+    ],
+    [
+      'nothing of the path',
+      'nothing/here?key=word',
+      () => ask('good'),
+      `there is no such route; ${REFUSALS.route_unknown.remedy}`,
+    ],
+  ])('says which %s it is, and no remedy that is not one: %s', async (_what, path, make, message) => {
+    const reply = await gates.ask(`/v1/${path}`, make());
+    expect(JSON.parse(reply.text).error.message.slice(-message.length)).toBe(message);
+  });
+
+  it('tells a pod’s placeholder from a key', async () => {
+    const reply = await gates.ask('/v1/messages', ask('good', 'sallyport-managed'));
+    expect(reply.headers['sallyport-reason']).toBe('token_malformed');
+    const { message } = JSON.parse(reply.text).error;
+    expect(message).toMatch(
+      /run token: sallyport-managed stands for a key only .* base URL of the pod’s relay; /,
+    );
+    expect((await gates.ask('/v1/messages', ask('good', 'word'))).text).not.toContain('managed');
+  });
+
   it('reaches every reason that a caller can cause', () => {
     const reached = new Set(CASES.map(({ reason }) => reason));
     const missing = Object.keys(REFUSALS).filter((reason) => !reached.has(reason as RefusalReason));
@@ -247,6 +307,14 @@ describe('a refused model call', () => {
       'redirect_refused',
       undefined,
     ]);
+    const { message } = JSON.parse(reply.text).error;
+    expect(message).toContain('a redirect: it leads to the host "elsewhere.test"; have an operator');
+    provider.behave = (_asked, response) => void response.writeHead(301, { location: '/v2?secret' }).end();
+    const own = JSON.parse((await gates.ask('/v1/messages', ask('good'))).text).error.message;
+    expect(own).toBe(`${REFUSALS.redirect_refused.text}; ${REFUSALS.redirect_refused.remedy}`);
+    provider.behave = (_asked, response) =>
+      void response.writeHead(302, { location: `https://${KEY}.test/` }).end();
+    expect((await gates.ask('/v1/messages', ask('good'))).text).not.toContain(KEY);
   });
 
   it('says that a provider broke off, or speaks no HTTP', async () => {
@@ -287,6 +355,7 @@ describe('a run that ends', () => {
     await closed.promise;
     expect(Date.now() - cancelledAt).toBeLessThan(1_000);
     expect(reply.text).toContain('"code":"run_stale"');
+    expect(reply.text).toContain('its turn ended or was cancelled, or a newer lease took it over');
     expect(await gates.usage(mine, 1)).toMatchObject([{ outcome: 'run_stale' }]);
     const again = await gates.ask('/v1/messages', ask('good', mine.token));
     expect([again.status, again.headers['x-should-retry']]).toEqual([409, 'false']);
@@ -344,6 +413,8 @@ const ELSEWHERE: readonly RefusalReason[] = [
   // test/way/gates-room.test.ts and test/gates/body-room.test.ts
   'run_busy',
   'gate_busy',
+  // test/gates/read/arriving-body.test.ts
+  'body_timeout',
   'credential_missing',
   'facts_unavailable',
   'internal',

@@ -1,5 +1,6 @@
 /** Bodies that a gate holds while their calls run: few large ones of one run, however small they come, and others go on. */
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { putModel, type Reply, startTestGates, type TestGates, type TestRun } from '../support/gates.ts';
@@ -48,20 +49,62 @@ describe('the bodies of a run', () => {
     await expect.poll(() => held.length, { timeout: 20_000 }).toBe(1);
     for (const answer of held.splice(0)) answer();
     expect((await again).status).toBe(200);
+  }, 60_000);
+
+  it('have room as they come: many heads take none, and a length beyond the limit is refused at once', async () => {
+    provider.behave = (_asked, response) => void response.end('{"ok":1}');
+    const runs = await Promise.all(Array.from({ length: 9 }, () => gates.run()));
+    const coming = runs.flatMap((run) =>
+      [`Content-Length: ${32 * MIB}`, 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'].map(
+        (framing) => send(run, framing),
+      ),
+    );
+    await Promise.all(coming.map(({ socket }) => once(socket, 'connect')));
+    for (const run of runs) expect((await ask(run, '{"model":"m"}')).status).toBe(200);
+    const [run] = runs as [TestRun];
+    await expect.poll(send(run, `Content-Length: ${32 * MIB + 1}`).said).toContain('body_too_large');
+    expect(coming.map(({ said }) => said())).toEqual(coming.map(() => ''));
+    for (const { socket } of coming) socket.destroy();
   });
 
-  it('have room before they have come, until their callers leave', async () => {
+  it('have room until their callers leave', async () => {
     const run = await gates.run();
-    const { host, port } = gates.gates.address;
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${run.token}\r\n`;
-    const coming = [`Content-Length: ${32 * MIB}`, 'Transfer-Encoding: chunked'].map((framing) => {
-      const socket = connect(port, host).on('error', () => {});
-      socket.write(`${head}${framing}\r\n\r\n`);
-      return socket;
-    });
-    provider.behave = (_asked, response) => void response.end('{"ok":1}');
-    await expect.poll(async () => reasonOf(await ask(run, '{"model":"m"}'))).toEqual([429, 'run_busy']);
-    for (const socket of coming) socket.destroy();
+    const piece = `${MIB.toString(16)}\r\n${'a'.repeat(MIB)}\r\n`;
+    const coming = Array.from({ length: 3 }, () => send(run, 'Transfer-Encoding: chunked'));
+    for (const { socket } of coming) for (let i = 0; i < 22; i += 1) socket.write(piece);
+    const refused = () => coming.filter(({ said }) => said().includes('run_busy'));
+    await expect.poll(refused, { timeout: 20_000 }).toHaveLength(1);
+    expect(reasonOf(await ask(run))).toEqual([429, 'run_busy']);
+    for (const { socket } of coming) socket.destroy();
     await expect.poll(async () => (await ask(run)).status, { timeout: 20_000 }).toBe(200);
   });
+
+  it('do not come in for a run that is over, nor any further when it ends', async () => {
+    const run = await gates.run();
+    const coming = send(run, 'Transfer-Encoding: chunked', '1\r\n{\r\n');
+    // It has come to where it is read.
+    expect((await ask(run, '{"model":"m"}')).status).toBe(200);
+    await gates.world.call('POST', `/v1/sessions/${run.session}/end`);
+    await expect.poll(coming.said).toContain('run_stale');
+    await expect.poll(send(run, 'Transfer-Encoding: chunked').said).toContain('run_stale');
+  });
 });
+
+interface Sender {
+  readonly socket: Socket;
+  /** What was answered so far. */
+  readonly said: () => string;
+}
+
+function send({ token }: TestRun, framing: string, body = ''): Sender {
+  const { host, port } = gates.gates.address;
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n`;
+  let said = '';
+  const socket = connect(port, host)
+    .on('error', () => {})
+    .on('data', (data) => {
+      said += data;
+    });
+  socket.write(`${head}${framing}\r\n\r\n${body}`);
+  return { socket, said: () => said };
+}

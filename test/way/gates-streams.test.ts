@@ -281,9 +281,9 @@ describe('a caller that leaves', () => {
   for (const [name, body, arrange] of PLACES) {
     it(`ends its provider’s call within 100 ms: ${name}`, async () => {
       const took: number[] = [];
-      // Another process may have the machine for as long: one that was quick shows that nothing is waited for.
-      for (let i = 0; i < 5 && !took.some((ms) => ms < 100); i += 1) took.push(await leave(body, arrange));
-      expect(Math.min(...took)).toBeLessThan(100);
+      // Another process may have the machine for as long now and then: most of five are quick all the same.
+      for (let i = 0; i < 5; i += 1) took.push(await leave(body, arrange));
+      expect(took.toSorted((a, b) => a - b)[2]).toBeLessThan(100);
       expect((await gates.usage(run, took.length))[0]?.outcome).toBe('client_left');
     });
   }

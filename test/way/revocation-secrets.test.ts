@@ -271,3 +271,62 @@ it('a request under the secret that stays goes on', async () => {
   expect((await client.answer()).body).toBe('hi');
   expect((await origin.answer()).text).toContain('Bearer secret-of-path-b');
 });
+
+describe('a request that left, and then its origin went away', () => {
+  /** A third secret that has the same claim to `/a/` as the first: what asks again now is refused. */
+  async function contest(environment: string, target: string): Promise<void> {
+    await inside.gate.world.call('PUT', `/v1/vaults/v/credentials/c${count}`, {
+      kind: 'environment_secret',
+      variable: 'C',
+      hosts: [target],
+      rules: { paths: ['/a/'] },
+      secret: { value: 'another-secret-of-a' },
+    });
+    const credentials = ['a', 'b', 'c'].map((name) => `v/${name}${count}`);
+    await inside.gate.put(environment, { allow: [target], credentials });
+    await putA(target, { paths: ['/a/'] }, 'secret-of-path-a');
+  }
+
+  const rows = (environment: string) =>
+    inside.gate.world.call<unknown[]>('GET', `/v1/exchanges?environment=${environment}`);
+  const left = expect.objectContaining({
+    path: '/a/2',
+    reason: 'origin_failed',
+    credentials: [expect.stringContaining('@')],
+  });
+
+  it('is recorded with the secret that it had, whatever holds when it would be asked again', async () => {
+    const target = `${ONE}:${one.port}`;
+    const environment = await bindTwo(target);
+    const client = await enter(environment, target);
+    client.send(`GET /a/1 HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+    const origin = await one.next();
+    await origin.answer();
+    origin.send('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    await client.answer();
+    client.send(`GET /a/2 HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+    await origin.answer();
+    await contest(environment, target);
+    origin.close();
+    await client.ending();
+    expect(client.received.length).toBe(0);
+    await expect.poll(() => rows(environment)).toContainEqual(left);
+    expect(await rows(environment)).toHaveLength(2);
+  });
+
+  it('is recorded so as a stream of HTTP/2 too', async () => {
+    const target = `${TWO}:${two.port}`;
+    const environment = await bindTwo(target);
+    two.serve(({ stream, raw }) => {
+      if (raw.includes('/a/2')) void contest(environment, target).then(() => stream.session?.destroy());
+      else stream.respond({ ':status': 200 }, { endStream: true });
+    });
+    const session = await inside.session(environment, target);
+    const ask = (path: string) => readStream(session.request({ ':path': path, ':authority': target }));
+    expect((await ask('/a/1')).status).toBe(200);
+    await ask('/a/2');
+    await expect.poll(() => rows(environment)).toContainEqual(left);
+    expect(await rows(environment)).toHaveLength(2);
+    session.destroy();
+  });
+});

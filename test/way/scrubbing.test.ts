@@ -4,8 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type ClientHttp2Session, constants } from 'node:http2';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { MOST_OF_ENVIRONMENT } from '../../egress/scrub/decoder-slots.ts';
 import { Peer } from '../support/client.ts';
 import { type Http2Origin, startHttp2Origin } from '../support/http2-origin.ts';
 import { type Inside, readStream, SECRET, startInside } from '../support/inside.ts';
@@ -180,6 +182,26 @@ describe('a stream of events', () => {
   });
 });
 
+describe('a text that breaks off', () => {
+  it.each([
+    ['with a length', 'Content-Length: 1000\r\n', ''],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n', '100\r\n'],
+  ])('%s shows nothing of its last line', async (_, framing, before) => {
+    for (const part of [SECRET.slice(0, -1), SECRET.slice(0, 5), 'something else']) {
+      const { environment, client, peer } = await ask();
+      const head = `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n${framing}\r\n`;
+      peer.send(`${head}${before}a line\nBearer ${part}`);
+      peer.finish();
+      const shown = `${head}${before}a line\n`;
+      expect(await client.text(shown.length)).toBe(shown);
+      await client.ending();
+      expect(client.received.length).toBe(0);
+      expect(await exchangeOf(environment)).toMatchObject({ reason: 'origin_failed', status: 200 });
+      origin.forget();
+    }
+  });
+});
+
 describe('over HTTP/2', () => {
   let session: ClientHttp2Session;
   let environment: string;
@@ -239,20 +261,55 @@ describe('over HTTP/2', () => {
 
   it('a client that leaves has nothing more decoded for it', async () => {
     await enter();
-    const long = zstdCompressSync(randomBytes(400_000).toString('hex'));
+    const long = Buffer.concat([
+      zstdCompressSync('a line\n'),
+      zstdCompressSync(randomBytes(60_000).toString('hex')).subarray(0, 20_000),
+    ]);
     const dirty = zstdCompressSync(`you sent ${SECRET}`);
     origin2.serve(({ stream, raw }) => {
       stream.on('error', () => {});
       stream.respond({ ':status': 200, 'content-type': 'text/plain', 'content-encoding': 'zstd' });
-      stream.end(raw.includes('/dirty') ? dirty : long);
+      if (raw.includes('/dirty')) stream.end(dirty);
+      else stream.write(long);
     });
     // As many as are decoded at once for one environment, and none is read to its end: were they kept, the next would wait.
-    const left = Array.from({ length: 16 }, (_, i) =>
+    const left = Array.from({ length: MOST_OF_ENVIRONMENT }, (_, i) =>
       session.request({ ':path': `/${i}` }, { endStream: true }).on('error', () => {}),
     );
-    await expect.poll(() => left.every((stream) => stream.readableLength > 0)).toBe(true);
+    await expect
+      .poll(() => left.every((stream) => stream.readableLength > 0), { timeout: 15_000 })
+      .toBe(true);
     for (const stream of left) stream.close(constants.NGHTTP2_CANCEL);
     await expect.poll(async () => (await read('/dirty')).code).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+  });
+
+  it('a text that breaks off shows nothing of its last line', async () => {
+    await enter();
+    origin2.serve(({ stream }) => {
+      stream.respond({ ':status': 200, 'content-type': 'text/plain' });
+      stream.write(`a line\nBearer ${SECRET.slice(0, -1)}`, () => stream.session?.destroy());
+    });
+    const { body, code } = await read('/echo');
+    expect(code).not.toBe(0);
+    expect('a line\n'.startsWith(body)).toBe(true);
+  });
+
+  it('an origin that is far away is no pause where its window ends in a secret', async () => {
+    const far = await startFar(origin2.port);
+    environment = `echo${++tests}`;
+    await inside.bind(environment, [`${HOST2}:${far.port}`]);
+    session = await inside.session(environment, `${HOST2}:${far.port}`);
+    origin2.serve(({ stream, raw }) => {
+      const before = Number(raw[raw.indexOf(':path') + 1]?.slice(1));
+      stream.respond({ ':status': 200, 'content-type': 'text/plain' });
+      stream.end(`${'x'.repeat(before)}${SECRET}${'y'.repeat(300_000)}`);
+    });
+    for (const passed of [3, 12, SECRET.length - 1]) {
+      const { body, code } = await read(`/${512 * 1024 - passed}`);
+      expect(code).toBe(0);
+      expect(body.replace(/^x+|y+$/g, '')).toBe(STARS);
+    }
+    await far.close();
   });
 
   it('events are not held up, and what could begin a secret goes on at a pause', async () => {
@@ -275,3 +332,32 @@ describe('over HTTP/2', () => {
     await expect.poll(() => body).toBe(events.join(''));
   });
 });
+
+/** The same origin, 40 ms away each way. */
+async function startFar(port: number): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((near) => {
+    const other = connect(port, '127.0.0.1');
+    for (const [from, to] of [
+      [near, other],
+      [other, near],
+    ] as const) {
+      sockets.add(from);
+      from.setNoDelay(true);
+      from.on('data', (bytes: Buffer) => setTimeout(() => to.write(bytes), FAR_MS));
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+const FAR_MS = 40;

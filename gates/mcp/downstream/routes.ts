@@ -1,9 +1,8 @@
 /** The paths of MCP: one for each server that the session's manifest declares, and one for all of them as one. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contentCoding } from '../../act/headers.ts';
-import { BodyHold } from '../../body-room.ts';
+import { isRefusal, openWay } from '../../come-in.ts';
 import type { Gate } from '../../gate.ts';
-import { holdBody } from '../../hold-body.ts';
 import { authenticate, refuse } from '../../listen.ts';
 import { readBody } from '../../read/body.ts';
 import type { RefusalReason } from '../../reasons.ts';
@@ -28,6 +27,9 @@ export function addMcpRoutes(
       const refused = judgeOrigin(readHeader(request.raw.rawHeaders, 'origin'), names);
       return refused ? refuse(gate, request, reply, refused) : authenticate(gate, request, reply);
     });
+    mcp.addHook('preHandler', async (request, reply) =>
+      isRefusal(request.body) ? refuse(gate, request, reply, request.body) : undefined,
+    );
     for (const url of ['/mcp', '/mcp/:server']) addPath(mcp, gate, down, url);
   });
 }
@@ -39,16 +41,12 @@ interface Params {
 function addPath(app: FastifyInstance, gate: Gate, down: Downstream, url: string): void {
   const config = { surface: 'mcp' } as const;
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const refused = judgePost(request.raw.rawHeaders);
-    if (refused) return refuse(gate, request, reply, refused);
-    const hold = holdBody(gate, request, reply, BODY_BYTES);
-    return hold instanceof BodyHold ? undefined : hold;
+    const refused = judgePost(request.raw.rawHeaders) ?? (await openWay(gate, request, reply, BODY_BYTES));
+    return refused ? refuse(gate, request, reply, refused) : undefined;
   };
-  app.post<Params>(url, { config, onRequest, bodyLimit: BODY_BYTES }, async (request, reply) => {
-    const coding = contentCoding(request.raw.rawHeaders);
-    const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    request.body = undefined;
-    const body = await readBody(sent, coding, BODY_BYTES);
+  app.post<Params>(url, { config, onRequest }, async (request, reply) => {
+    const body = await takeBody(gate, request, reply);
+    if (body === 'stopped') return reply.hijack();
     if (typeof body === 'string') return refuse(gate, request, reply, body);
     reply.hijack();
     await servePost(down, arrivalOf(request), body, reply.raw);
@@ -73,6 +71,22 @@ function addPath(app: FastifyInstance, gate: Gate, down: Downstream, url: string
     await endSession(down, session, reply.raw);
     return undefined;
   });
+}
+
+/** @returns `stopped` where its caller has left */
+async function takeBody(
+  { decoding }: Gate,
+  request: FastifyRequest,
+  { raw: response }: FastifyReply,
+): Promise<Buffer | RefusalReason | 'stopped'> {
+  const coding = contentCoding(request.raw.rawHeaders);
+  const sent = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  request.body = undefined;
+  if (coding === '' || coding === 'identity') return sent;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const { sub } = request.caller.token.claims;
+  return decoding.decode(sub, gone.signal, () => readBody(sent, coding, BODY_BYTES));
 }
 
 function arrivalOf(request: FastifyRequest<Params>): Arrival {

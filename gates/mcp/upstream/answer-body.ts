@@ -5,11 +5,13 @@
 import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { SecretMask } from '../../act/mask.ts';
-import { type Coding, openDecoder, Places } from '../../codings.ts';
+import { type Coding, makePlaces, openDecoder } from '../../codings.ts';
 import { MessageGauge } from './message-gauge.ts';
 import { FetchFailure, type Trace } from './trace.ts';
 
 export interface BodyOptions {
+  /** Whose answer it is. */
+  readonly session: string;
   readonly coding: Coding | null;
   /** A stream of events: one message is measured, not all of them together. */
   readonly events: boolean;
@@ -81,7 +83,7 @@ export class AnswerBody {
   }
 
   #open(coding: Coding, first: Buffer): Transform | null {
-    const decoder = openDecoder(coding, first, PLACES);
+    const decoder = openDecoder(coding, first, { places: PLACES, session: this.#options.session });
     return (
       decoder
         ?.on('data', (text: Buffer) => this.#pass(text))
@@ -125,4 +127,4 @@ export class AnswerBody {
 
 const NOTHING = Buffer.alloc(0);
 const HELD_BYTES = 64 * 1024;
-const PLACES = new Places();
+const PLACES = makePlaces();

@@ -15,6 +15,8 @@ import { FetchFailure, type Trace } from './trace.ts';
 
 export interface FetchOptions {
   readonly upstreams: Upstreams;
+  /** Whose requests these are. */
+  readonly session: string;
   readonly find: FindReach;
   /** What the transport takes for the server's URL. */
   readonly base: URL;
@@ -134,7 +136,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     const { secrets } = held;
     const maxBytes = status < 300 ? options.maxBytes : MAX_ERROR_BYTES;
     const coding = codingOf(contentCoding(raw));
-    this.#body = new AnswerBody(flow, { coding, events, secrets, maxBytes, trace });
+    this.#body = new AnswerBody(flow, { session: options.session, coding, events, secrets, maxBytes, trace });
     const bare = NO_BODY.has(status);
     this.#resolve(new Response(bare ? null : this.#body.stream, { status, headers: keptHeaders(raw) }));
   }

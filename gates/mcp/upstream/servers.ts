@@ -117,7 +117,8 @@ export class UpstreamServers {
     const { upstreams, records, now } = this.#options;
     const { transport, stateless, timeoutMs } = server;
     const base = new URL((server.via ?? server).url);
-    const fetch = { upstreams, base, find: () => held.find(), maxBytes: mostBytes(server) };
+    const session = place.sessionId;
+    const fetch = { upstreams, session, base, find: () => held.find(), maxBytes: mostBytes(server) };
     const options = { place, fetch, transport, stateless, timeoutMs, records, memory: this.#memory, now };
     const held: Held = { place, connection: new Connection(options), find, usedAt: now().getTime() };
     this.#held.set(key, held);

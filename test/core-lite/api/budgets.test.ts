@@ -63,6 +63,7 @@ describe('budgets', () => {
     ['a value of a turn', { ...MONTHLY, scope: 'turn', value: 'trn_1' }],
     ['half a token', { ...MONTHLY, measure: 'tokens', limit: 0.5 }],
     ['less than nothing', { ...MONTHLY, limit: -1 }],
+    ['less than the smallest', { ...MONTHLY, limit: 1e-11 }],
     ['another scope', { ...MONTHLY, scope: 'user' }],
     ['another period', { ...MONTHLY, period: 'week' }],
     ['another measure', { ...MONTHLY, measure: 'cost_eur' }],

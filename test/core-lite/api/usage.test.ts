@@ -141,7 +141,15 @@ describe('sums', () => {
       ['-', 2, 0.25],
       ['sub', 1, 0.000_000_000_1],
     ]);
-    expect((await send('GET', '/v1/usage?by=weekday')).status).toBe(400);
+    const wrong = await send('GET', '/v1/usage?by=weekday');
+    expect([wrong.status, wrong.body]).toMatchObject([
+      400,
+      {
+        error: {
+          message: expect.stringContaining('the query’s by is not one of agent, session, turn, model,'),
+        },
+      },
+    ]);
   });
 
   it('are of what is asked for', async () => {

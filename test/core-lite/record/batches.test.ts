@@ -198,6 +198,45 @@ describe('write behind', () => {
     expect(await rows.close()).toBe(0);
   });
 
+  it('flushes at once what is gathered, and tells when it is written', async () => {
+    const { writer, rows } = make(2, 10);
+    const places = [1, 2, 3].map((row) => rows.add(row));
+    const done: number[] = [];
+    for (const place of places) void rows.flush(place).then(() => done.push(place));
+    await turn();
+    expect([writer.batches, done]).toEqual([[[1, 2]], []]);
+    const late = rows.flush(rows.add(4));
+    await writer.commit();
+    expect(done).toEqual([1, 2]);
+    await writer.commit();
+    await late;
+    expect([writer.batches, done]).toEqual([
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      [1, 2, 3],
+    ]);
+    expect(places.map((place) => rows.holds(place))).toEqual([false, false, false]);
+    await rows.flush(3);
+    expect(await rows.close()).toBe(0);
+  });
+
+  it('waits for no second try when it flushes', async () => {
+    const { writer, rows } = make(1);
+    const place = rows.add(1);
+    const first = rows.flush(place);
+    await turn();
+    await writer.fail();
+    await first;
+    await rows.flush(place);
+    expect([writer.batches, rows.holds(place)]).toEqual([[[1]], true]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await writer.commit();
+    expect(rows.holds(place)).toBe(false);
+    expect(await rows.close()).toBe(0);
+  });
+
   it('is bounded: what does not fit is dropped and counted', async () => {
     const { writer, rows } = make(3, 4);
     for (let row = 1; row <= 6; row++) rows.add(row);

@@ -1,5 +1,6 @@
 /** Calls that start together, as the database decides it: the fence, budgets to the last one, and refusals. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CallStarts } from '../../../core-lite/record/call-starts.ts';
 import type { BudgetInput } from '../../../core-lite/state/budget.ts';
 import { putBudget } from '../../../core-lite/state/budget-store.ts';
 import { takeLease } from '../../../core-lite/state/lease-store.ts';
@@ -106,6 +107,27 @@ describe('budgets', () => {
       need: 100,
       resetsInMs: null,
     });
+  });
+
+  it.each<[measure: BudgetInput['measure'], each: number]>([
+    ['cost_usd', 0.01],
+    ['tokens', 100],
+    ['requests', 1],
+  ])('in %s have their last room once: who asks while another takes it waits', async (measure, each) => {
+    await put('last', { measure, limit: each * 2 });
+    const [one, two] = [await stand.run(), await stand.run()];
+    const { name } = await stand.replica('rep_two');
+    // The counter is there, so that nothing but the lock on it makes anybody wait.
+    expect(await stand.starts.start(callOf(one))).toBeNull();
+    const { owner } = stand.installation;
+    const late = await stand.gates.transaction(async (tx) => {
+      expect(await new CallStarts(tx, name).start(callOf(two))).toBeNull();
+      const asked = stand.starts.start(callOf(one));
+      await owner.query(WAITS_FOR_LOCK);
+      return { asked };
+    });
+    expect(await late.asked).toMatchObject({ reason: 'budget', budget: 'last', reserved: each * 2 });
+    expect(await stand.sums('last')).toEqual({ used: 0, reserved: each * 2 });
   });
 
   it('of an agent, a session and a turn count for each its own, and for the named one alone', async () => {

@@ -200,6 +200,20 @@ describe('what an origin could read differently is ambiguous', () => {
     '/v1/%e3%80%82%e3%80%82/x',
     '/v1/.%ef%bd%a1/x',
     '/v1/%25e2%2588%2595',
+    '/v1/%25u002e%25u002e/admin',
+    '/v1/%2525u002E/admin',
+    '/v1/..%25u2215admin',
+    '/v1/%25U002e/x',
+    '/v1/%ef%bc%852e/x',
+    '/v1/%ef%bc%85252e%ef%bc%85252e/admin',
+    '/v1/%ef%bc%8525252e/x',
+    '/v1/%ef%b9%aa252f/x',
+    '/v1/%d9%aa252e/x',
+    '/v1/%ef%bc%85u002e/x',
+    '/v1/%25%ef%bc%92e/x',
+    '/v1/%25%e2%80%8b252e/x',
+    '/v1/%252%cc%b852e/x',
+    '/v1/%25ef%25bc%2585252e/x',
     '/v1/x?_method=DELETE',
     '/v1/x?_HttpMethod=DELETE',
     '/v1/x?a&X-HTTP-Method-Override=DELETE',
@@ -236,6 +250,11 @@ describe('what an origin could read differently is ambiguous', () => {
     '/v1/%E2%82%AC',
     '/v1/\xe2\x82\xac',
     '/v1/100%25',
+    '/v1/100%25/x',
+    '/v1/100%25%20r%c3%a9sum%c3%a9',
+    '/v1/100%ef%bc%85/x',
+    '/v1/%25under/x',
+    '/v1/%25%e2%82%ac',
     '/v1/a:b',
     '/v1/a%3Ab',
     '/v1/a+b',
@@ -255,14 +274,18 @@ describe('what an origin could read differently is ambiguous', () => {
   });
 });
 
-/** What an origin behind sloppy proxies may make of a path: decoded again and again, back slashes turned, dots resolved. */
-function normalise(path: string, decodings: number): string {
+/**
+ * What an origin behind sloppy proxies may make of a path: decoded again and again, back slashes turned, dots resolved.
+ * @param maps whether characters are made others between, what is not seen left out, and escapes of IIS decoded
+ */
+function normalise(path: string, decodings: number, maps = false): string {
   let text = path;
   for (let i = 0; i < decodings; i++) {
-    text = Buffer.from(
-      text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
-      'latin1',
-    ).toString('latin1');
+    text = text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+    if (!maps) continue;
+    text = text.replace(/%u00([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+    const mapped = Buffer.from(text, 'latin1').toString().normalize('NFKC');
+    text = Buffer.from(mapped.replace(/\u200b|\u0338/g, '').replaceAll('\u066a', '%')).toString('latin1');
   }
   const segments: string[] = [];
   for (const segment of text.split(/[/\\]/)) {
@@ -312,6 +335,48 @@ test('whatever is covered stays below its prefix, however an origin reads it', (
     { numRuns: 20_000 },
   );
   // A decision that refuses everything would pass too.
+  expect(passed).toBeGreaterThan(500);
+});
+
+test('whatever is covered stays below its prefix, also where characters are mapped between', () => {
+  const piece = fc.constantFrom(
+    'a',
+    '.',
+    '..',
+    '/',
+    '2e',
+    '2f',
+    '25',
+    'u002e',
+    '%25',
+    '%2525',
+    '%ef%bc%85',
+    '%25ef%25bc%2585',
+    '%ef%b9%aa',
+    '%d9%aa',
+    '%ef%bc%92',
+    '%ef%bc%8e',
+    '%e2%80%8b',
+    '%cc%b8',
+    '%c3%a9',
+  );
+  const path = fc.array(piece, { minLength: 1, maxLength: 8 }).map((pieces) => `/v1/${pieces.join('')}`);
+  let passed = 0;
+  fc.assert(
+    fc.property(path, fc.integer({ min: 0, max: 5 }), (written, decodings) => {
+      if (decide(`GET ${written}`, [v1]) !== 'injected') return;
+      passed += 1;
+      expect(`${normalise(written, decodings, true)}/`).toMatch(/^\/v1\//);
+    }),
+    {
+      numRuns: 20_000,
+      examples: [
+        ['/v1/%25u002e%25u002e/x', 2],
+        ['/v1/%ef%bc%85252e%ef%bc%85252e/x', 3],
+        ['/v1/%25%e2%80%8b252e%25%e2%80%8b252e/x', 4],
+      ],
+    },
+  );
   expect(passed).toBeGreaterThan(500);
 });
 

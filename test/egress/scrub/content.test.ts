@@ -1,7 +1,7 @@
 /** Which bodies are looked at, and how, by their headers. */
 import { describe, expect, it } from 'vitest';
 import { makeLine } from '../../../egress/http1/write-head.ts';
-import { contentOf } from '../../../egress/scrub/content.ts';
+import { contentOf, isStreamed } from '../../../egress/scrub/content.ts';
 
 const of = (type?: string, coding?: string, status = 200) =>
   contentOf(status, [
@@ -56,5 +56,32 @@ describe('content', () => {
   ])('coded %j with status %i is %s', (coding, status, content) => {
     expect(of('text/plain', coding, status)).toBe(content);
     expect(of('image/png', coding, status)).toBe('other');
+  });
+});
+
+describe('what comes piece by piece', () => {
+  it.each([
+    'text/event-stream',
+    'Text/Event-Stream ; charset=utf-8',
+    'application/x-ndjson',
+    'application/ndjson',
+    'application/jsonl; charset=utf-8',
+    'application/json-seq',
+    'application/stream+json',
+    'multipart/mixed; boundary=x',
+    'multipart/x-mixed-replace;boundary="y"',
+  ])('is of type %s', (type) => {
+    expect(isStreamed([makeLine('Content-Type', type)])).toBe(true);
+    expect(of(type)).toBe('text');
+  });
+
+  it.each([
+    'application/json',
+    'text/plain',
+    'text/event-streams',
+    'multipart/form-data; boundary=mixed',
+    '',
+  ])('is not of type %j', (type) => {
+    expect(isStreamed([makeLine('Content-Type', type)])).toBe(false);
   });
 });

@@ -24,11 +24,11 @@ const PARTS: Readonly<Record<string, () => (chunk: Buffer) => unknown>> = {
     return (chunk) => search.scan(chunk);
   },
   'the meter': () => {
-    const meter = new Meter('openai', 'text/event-stream', '');
+    const meter = new Meter('openai', 'text/event-stream', '', 'ses_1');
     return (chunk) => meter.see(chunk);
   },
   'the meter of Responses': () => {
-    const meter = new Meter('responses', 'text/event-stream', '');
+    const meter = new Meter('responses', 'text/event-stream', '', 'ses_1');
     return (chunk) => meter.see(chunk);
   },
 };

@@ -271,6 +271,43 @@ describe('a compressed answer', () => {
     }
   }
 
+  for (const [name, coding, compress, between] of [
+    ['frames of zstd', 'zstd', zstdCompressSync, ''],
+    ['streams of br', 'br', brotliCompressSync, ''],
+    ['streams of deflate', 'deflate', deflateSync, ''],
+    ['members of gzip with zeros between', 'gzip', gzipSync, '\0'.repeat(8)],
+  ] as const) {
+    for (const [size, pieces] of [
+      [100_000, 'one piece'],
+      [7, 'many'],
+    ] as const) {
+      it(`lets nothing out of what stands behind its end: ${name}, in ${pieces}`, async () => {
+        const first = compress(`${filler}{"a":"first part"}\n`);
+        const body = Buffer.concat([first, Buffer.from(between), compress(`{"said":"${KEY}"}`)]);
+        const head = `HTTP/1.1 401 Unauthorized\r\nContent-Encoding: ${coding}\r\n`;
+        const { ask, ends } = await start({
+          secrets: [KEY],
+          script: (socket) => sendChopped(socket, head, body, size),
+        });
+        const reply = await ask();
+        expect(ends[0]?.failure).toBe('provider_died');
+        if (reply.status !== 502)
+          expect(reply.body.length).toBeLessThanOrEqual(first.length + between.length);
+      });
+    }
+  }
+
+  it('passes with zeros behind its end', async () => {
+    const body = Buffer.concat([gzipSync('{"a":1}'), Buffer.alloc(8)]);
+    const head = 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n';
+    const { ask } = await start({
+      secrets: [KEY],
+      script: (socket) => sendChopped(socket, head, body, 100_000),
+    });
+    const reply = await ask();
+    expect([reply.whole, reply.body.equals(body)]).toEqual([true, true]);
+  });
+
   it('lets nothing of the secret out where it is cut in two', async () => {
     const parts = [`{"said":"${KEY.slice(0, 12)}`, `${KEY.slice(12)}"}`].map((text) => gzipSync(text));
     const head = 'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n';

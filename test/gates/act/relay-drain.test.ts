@@ -59,6 +59,7 @@ it('goes on after a drain that came while it was decoded, and one that came afte
   const relay = new AnswerRelay({
     response: caller as unknown as ServerResponse,
     dialect: 'openai',
+    session: 'ses_1',
     secrets: [Buffer.from('sk-canary-drain')],
     hidesUsage: false,
     signal: new AbortController().signal,

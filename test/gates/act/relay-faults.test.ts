@@ -171,7 +171,7 @@ describe('what throws ends the call', () => {
   }
 
   it('the reading of a compressed copy, told at the end', async () => {
-    const decoder = new Decoder('gzip', broken);
+    const decoder = new Decoder('gzip', 'ses_1', broken);
     decoder.write(gzipSync('{}'));
     await expect(decoder.end()).rejects.toThrow('a fault of the test');
   });

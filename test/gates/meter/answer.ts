@@ -10,6 +10,8 @@ export interface Answer {
   /** Input, output, cached, cache-write, reasoning; `null` where nothing was told. */
   readonly tokens: Tokens | null;
   readonly failed?: true;
+  /** It failed before the model had written anything. */
+  readonly unbegun?: true;
   /** It came to its end where it is not said. */
   readonly unfinished?: true;
   /** What only the price asks for. */

@@ -18,7 +18,7 @@ const CODINGS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 
 /** @param borders where the bytes are cut */
 function meter(answer: Answer, bytes: Buffer, borders: readonly number[], encoding = ''): Promise<Metered> {
-  const made = new Meter(answer.dialect, answer.type ?? 'text/event-stream', encoding);
+  const made = new Meter(answer.dialect, answer.type ?? 'text/event-stream', encoding, 'ses_1');
   let from = 0;
   for (const border of [...borders, bytes.length]) {
     made.see(bytes.subarray(from, border));
@@ -27,13 +27,17 @@ function meter(answer: Answer, bytes: Buffer, borders: readonly number[], encodi
   return made.read();
 }
 
-function expected({ tokens, failed, unfinished, more }: Answer): Metered {
+function expected({ tokens, failed, unbegun, unfinished, more }: Answer): Metered {
   const [input, output, cached = null, cacheWrite = null, reasoning = null] = tokens ?? [null, null];
   return {
     tokens: { input, output, cached, cacheWrite, reasoning, ...more },
     failed: failed === true,
+    // Asked of what failed alone.
+    begun: failed ? unbegun !== true : expect.any(Boolean),
     finished: unfinished !== true,
-    passedBytes: expect.any(Number),
+    unread: false,
+    passedTokens: expect.any(Number),
+    outputTold: expect.any(Boolean),
   };
 }
 

@@ -82,7 +82,10 @@ export const OPENAI_ANSWERS: readonly Answer[] = [
   }),
   whole('<html>usage": {"a":1}</html>', null, 'no JSON', { unfinished: true }),
   whole('', null, 'empty', { unfinished: true }),
-  whole({ error: { message: 'no', type: 'server_error' } }, null, 'an error in a 200', { failed: true }),
+  whole({ error: { message: 'no', type: 'server_error' } }, null, 'an error in a 200', {
+    failed: true,
+    unbegun: true,
+  }),
   whole({ error: null, usage: u(1, 2) }, [1, 2], 'an error that is none'),
   whole(
     { usage: u(100, 9, { total_tokens: 203, completion_tokens_details: { reasoning_tokens: 94 } }) },
@@ -201,11 +204,31 @@ export const OPENAI_ANSWERS: readonly Answer[] = [
     data({ id: 'x', choices: [], error: { code: 502 } }, '[DONE]'),
     null,
     'an error behind other fields',
-    { failed: true },
+    { failed: true, unbegun: true },
   ),
+  stream(
+    `: ping\n\n${data(choice({ role: 'assistant', content: '', refusal: null }), { error: { code: 503 } })}`,
+    null,
+    'an error behind a role',
+    { failed: true, unbegun: true, unfinished: true },
+  ),
+  stream(
+    data(choice({ tool_calls: [{ index: 0, id: 'c' }] }), { error: { code: 503 } }),
+    null,
+    'one behind a call',
+    {
+      failed: true,
+      unfinished: true,
+    },
+  ),
+  stream(data('hi', { error: { code: 503 } }), null, 'one behind what cannot be read', {
+    failed: true,
+    unfinished: true,
+  }),
   stream(data(say('{"error":{"a":1}}'), '[DONE]'), null, 'an error in a text is none'),
   stream(`event: error\ndata: {"message":"no"}\n\n`, null, 'an event named error', {
     failed: true,
+    unbegun: true,
     unfinished: true,
   }),
   stream(data({ pad: 'p'.repeat(70_000), usage: USAGE }, '[DONE]'), USED, 'an event longer than is held'),
@@ -227,7 +250,10 @@ export const OPENAI_ANSWERS: readonly Answer[] = [
     USED,
     'JSON that is called a stream',
   ),
-  stream('{"error":{"message":"no"}}', null, 'an error that is called a stream', { failed: true }),
+  stream('{"error":{"message":"no"}}', null, 'an error that is called a stream', {
+    failed: true,
+    unbegun: true,
+  }),
   {
     name: 'embeddings',
     dialect: 'embeddings',

@@ -42,7 +42,7 @@ const RESPONSES_ANSWERS: readonly Answer[] = [
     JSON.stringify(response('failed', { error: { code: 'server_error' }, usage: null })),
     null,
     'whole, failed',
-    { type: JSON_TYPE, failed: true },
+    { type: JSON_TYPE, failed: true, unbegun: true },
   ),
   responses(
     named(created, delta, event('completed', { response: response('completed', { usage: RESPONSE_USAGE }) })),
@@ -61,7 +61,7 @@ const RESPONSES_ANSWERS: readonly Answer[] = [
     ),
     RESPONDED,
     'failed',
-    { failed: true },
+    { failed: true, unbegun: true },
   ),
   responses(
     named(
@@ -72,7 +72,7 @@ const RESPONSES_ANSWERS: readonly Answer[] = [
     ),
     null,
     'failed without usage, a long event',
-    { failed: true },
+    { failed: true, unbegun: true },
   ),
   responses(
     named(
@@ -115,7 +115,15 @@ const RESPONSES_ANSWERS: readonly Answer[] = [
     RESPONDED,
     'usage in an item is none',
   ),
-  responses(named(created, { type: 'error' }), null, 'an error event', { failed: true, unfinished: true }),
+  responses(named(created, delta, { type: 'error' }), null, 'an error behind a text', {
+    failed: true,
+    unfinished: true,
+  }),
+  responses(named(created, { type: 'error' }), null, 'an error event', {
+    failed: true,
+    unbegun: true,
+    unfinished: true,
+  }),
 ];
 
 const start = (usage: object) => ({ type: 'message_start', message: { id: 'msg_1', content: [], usage } });
@@ -174,6 +182,7 @@ const ANTHROPIC_ANSWERS: readonly Answer[] = [
   anthropic(JSON.stringify({ type: 'error', error: { type: 'overloaded_error' } }), null, 'whole, an error', {
     type: JSON_TYPE,
     failed: true,
+    unbegun: true,
   }),
   anthropic(
     named(start(CACHED_START), text, end({ output_tokens: 550 }), stop),
@@ -246,7 +255,7 @@ const ANTHROPIC_ANSWERS: readonly Answer[] = [
     }),
     [7, 1],
     'an error event',
-    { failed: true, unfinished: true },
+    { failed: true, unbegun: true, unfinished: true },
   ),
   anthropic(
     data(start({ input_tokens: 7, output_tokens: 1 }), end({ output_tokens: 5 }), stop),
@@ -368,6 +377,7 @@ const GEMINI_ANSWERS: readonly Answer[] = [
   gemini(JSON.stringify([{ error: { code: 400 } }]), null, 'a list of an error', {
     type: JSON_TYPE,
     failed: true,
+    unbegun: true,
   }),
 ];
 

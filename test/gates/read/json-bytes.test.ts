@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../gates/dialects/operations.ts';
 import { applyEdits } from '../../../gates/read/edit.ts';
-import { parseText, type Span, visitObject } from '../../../gates/read/json-bytes.ts';
+import { type InnerVisitor, type Span, visitObject } from '../../../gates/read/json-bytes.ts';
 import { makeNameEdit, readModelBody } from '../../../gates/read/model-call.ts';
 
 function fieldsOf(body: Buffer): [string, Span][] | null {
@@ -101,6 +101,51 @@ describe('an object beyond every measure', () => {
   }
 });
 
+function visitorOf(wanted: string, longText: (text: Span, object: Span) => void): InnerVisitor {
+  const lastBytes = new Uint8Array(256);
+  lastBytes[wanted.toLowerCase().charCodeAt(wanted.length - 1)] = 1;
+  return {
+    lastBytes,
+    field: () => true,
+    wantsText: (name) => name === wanted,
+    longText: (_name, text, object) => longText(text, object),
+  };
+}
+
+describe('inner objects', () => {
+  it('are visited like the outer one, at their place alone, however they are spaced and escaped', () => {
+    fc.assert(
+      fc.property(spaced, (written) => {
+        const inner = { ...written.value, k: 5 };
+        const body = write({
+          ...written,
+          value: { k: [inner, 'x', { y: inner }, [inner], 7], o: [{ k: 1 }] },
+        });
+        const told: number[] = [];
+        const visitor: InnerVisitor = {
+          ...visitorOf('k', () => {}),
+          field: (name, [from]) => name !== 'k' || told.push(body[from] ?? 0) > 0,
+        };
+        const outer = { field: () => true, inside: (name: string) => (name === 'k' ? visitor : undefined) };
+        expect(visitObject(body, [0, body.length], outer)).toBe(true);
+        expect(told).toEqual([0x35]);
+      }),
+    );
+  });
+
+  it('are none beyond every measure, or where their list is none', () => {
+    const visitor = visitorOf('k', () => {});
+    const isWhole = (text: string): boolean =>
+      visitObject(Buffer.from(text), [0, text.length], { field: () => true, inside: () => visitor });
+    for (const list of ['[]', '[{}]', '[ {} , 1 ,[{}]]', '{}', '7', '"x"'])
+      expect([list, isWhole(`{"a":${list}}`)]).toEqual([list, true]);
+    for (const list of ['[,]', '[{},]', '[{} {}]', '[', '[{]', '[{"k"}]', '{"k":}', '[{"\\k":1}]'])
+      expect([list, isWhole(`{"a":${list}}`)]).toEqual([list, false]);
+    expect(isWhole(`{"a":[${Array(300_001).fill('{"k":1}').join()}]}`)).toBe(false);
+    expect(isWhole(`{"a":[${Array(300_001).fill('{"j":1}').join()}]}`)).toBe(true);
+  });
+});
+
 describe('long texts', () => {
   it('are told with their quotes, however they are escaped', () => {
     fc.assert(
@@ -108,14 +153,18 @@ describe('long texts', () => {
         fc.array(fc.constantFrom('a', '"', '\\', '漢', '\n'), { minLength: 600, maxLength: 1500 }),
         (letters) => {
           const text = letters.join('');
-          const body = Buffer.from(JSON.stringify({ a: [{ b: text }], c: 'short' }));
-          const told: (string | null)[] = [];
-          visitObject(body, [0, body.length], {
+          const object = { c: text, b: text, B: text, x: [1] };
+          const body = Buffer.from(JSON.stringify({ a: [text, object, [object], { b: 'short' }], b: text }));
+          const told: unknown[] = [];
+          const inside = visitorOf('b', (...spans) =>
+            told.push(...spans.map((span) => JSON.parse(body.toString('utf8', ...span)))),
+          );
+          const whole = visitObject(body, [0, body.length], {
             field: () => true,
-            longText: (span) => told.push(parseText(body, span)),
+            inside: (name) => (name === 'a' ? inside : undefined),
           });
           const long = Buffer.byteLength(JSON.stringify(text)) > 1024;
-          expect(told).toEqual(long ? [text] : []);
+          expect([whole, told]).toEqual([true, long ? [text, object] : []]);
         },
       ),
       { numRuns: 50 },

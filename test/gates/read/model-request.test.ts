@@ -1,7 +1,7 @@
 /** Heads of model calls that are refused: raw headers and a query in, a line or nothing out. */
 import { describe, expect, it } from 'vitest';
 import { requestHeaders } from '../../../gates/act/headers.ts';
-import { judgeModelHead } from '../../../gates/read/model-request.ts';
+import { isJsonHead, judgeGoogleHead, judgeModelHead } from '../../../gates/read/model-request.ts';
 
 const CODING = 'Content-Encoding is there more than once, or in another spelling';
 const CODED: readonly (readonly string[])[] = [
@@ -27,6 +27,7 @@ describe('the head of a model call', () => {
   for (const query of QUERIES) {
     it(`of Google’s dialect is refused: ${query}`, () => {
       expect(judgeModelHead([], query, true)).toMatch(/^the query’s [$\w]+ is not served as it is$/);
+      expect(judgeGoogleHead([], query)).toBe(judgeModelHead([], query, true));
       expect(judgeModelHead([], query, false)).toBeNull();
     });
   }
@@ -34,6 +35,52 @@ describe('the head of a model call', () => {
   it('of Google’s dialect is refused: a mask of fields', () => {
     for (const name of ['X-Goog-FieldMask', 'x-goog-fieldmask', 'X_Goog_FieldMask'])
       expect(judgeModelHead([name, 'candidates'], '', true)).toBe('X-Goog-FieldMask is not served');
+  });
+
+  for (const query of [
+    '?model=x',
+    '?a=1&model',
+    '?Model=',
+    '?%6dodel=x',
+    '?models=x',
+    '?model[]=x',
+    '?$model=x',
+  ]) {
+    it(`is refused in every dialect: ${query}`, () => {
+      for (const google of [true, false])
+        expect(judgeModelHead([], query, google)).toBe('the query’s model is not served');
+    });
+  }
+
+  it('tells of JSON in UTF-8, or of nothing', () => {
+    for (const type of [
+      ...[
+        'application/json',
+        'Application/JSON',
+        'application/json; charset=utf-8',
+        'application/json;charset=UTF-8',
+      ],
+      ...['application/json ; charset="utf-8"', 'application/vnd.api+json', 'application/json;'],
+    ])
+      expect([type, isJsonHead(['Content-Type', type])]).toEqual([type, true]);
+    expect(isJsonHead([])).toBe(true);
+    expect(isJsonHead(['Content-Type', 'application/json', 'content-type', 'application/json'])).toBe(true);
+    for (const type of [
+      ...['', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'json'],
+      ...['application/x-protobuf', 'application/json; charset=utf-7', 'application/json; charset=utf-16'],
+      ...[
+        'application/json, text/plain',
+        'application/json; charset=utf-8; charset=utf-7',
+        'application/jsonp',
+      ],
+      ...['text/json', 'application/json-seq', 'application/+json', 'application/json; boundary=x'],
+    ])
+      for (const lines of [
+        ['Content-Type', type],
+        ['Content-Type', 'application/json', 'content-type', type],
+        ['Content_Type', type, 'content-type', 'application/json'],
+      ])
+        expect([lines, isJsonHead(lines)]).toEqual([lines, false]);
   });
 
   it('passes with everything else', () => {
@@ -45,6 +92,7 @@ describe('the head of a model call', () => {
       '?$alt=json%3Benum-encoding%3Dint',
       '?prettyPrint=false',
       '?x=fields',
+      '?x=model&mode=y&model_version=z',
       '?beta=true',
     ])
       expect(judgeModelHead(['x-goog-api-client', 'x'], query, true)).toBeNull();

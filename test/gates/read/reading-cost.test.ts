@@ -19,6 +19,8 @@ function fill(part: string, before: string, after: string): Buffer {
 const FIELD = '{"model":"m",';
 const LIST = '{"model":"m","x":[';
 const TEXT = '{"model":"m","x":"';
+const BLOCKS = '{"model":"m","messages":[{"content":[';
+const SOURCE = `${BLOCKS}{"source":{"media_type":"image/png",`;
 const BODIES: Readonly<Record<string, Buffer>> = {
   'fields without a name': fill('"":1,', FIELD, '"z":1}'),
   'fields with a name that counts in other letters': fill('"\\u006d":1,', FIELD, '"z":1}'),
@@ -40,6 +42,18 @@ const BODIES: Readonly<Record<string, Buffer>> = {
   'escaped quotes': fill('\\"', TEXT, '"}'),
   'escaped escapes': fill('\\\\', TEXT, '"}'),
   'escapes and a quote': fill(`${'\\'.repeat(4_001)}"`, TEXT, '"}'),
+  'blocks of messages': fill('{"tool":1},', BLOCKS, '1]}]}'),
+  'blocks of messages without anything': fill('{},', BLOCKS, '1]}]}'),
+  'blocks of messages with names that are not asked for': fill('{"":1},', BLOCKS, '1]}]}'),
+  'blocks of messages with escaped names': fill('{"\\u006d":1},', BLOCKS, '1]}]}'),
+  'blocks of messages in other letters': fill('{"Tool":{}},', BLOCKS, '1]}]}'),
+  'images in messages': fill(
+    `{"source":{"media_type":"image/png","data":"${'A'.repeat(1030)}"}},`,
+    BLOCKS,
+    '1]}]}',
+  ),
+  'one image with much beside it': fill(`"data":"${'A'.repeat(1030)}",`, SOURCE, '"z":1}}]}]}'),
+  'tools with models that are none': fill('{"model":""},', '{"model":"m","tools":[', '1]}'),
   words: fill('word ', TEXT, '"}'),
 };
 
@@ -47,7 +61,7 @@ describe('to read the largest body takes no longer than one pass over it', () =>
   for (const [name, body] of Object.entries(BODIES)) {
     it(`of ${name}`, () => {
       const before = process.cpuUsage();
-      readModelBody(body, OPERATIONS.chat, null);
+      readModelBody(body, OPERATIONS.message, null);
       const { user, system } = process.cpuUsage(before);
       expect((user + system) / 1_000).toBeLessThan(MOST_MS);
     });

@@ -1,5 +1,11 @@
 /** One behaviour of a provider: what it is asked, what it does, what the caller must get of it and what the ledger must have. */
+import { sample } from '../../../cli/dialect-samples.ts';
+import type { Spend } from '../../../core-lite/record/call-starts.ts';
 import type { Dialect } from '../../../core-lite/state/dialect.ts';
+import type { ModelFacts } from '../../../core-lite/state/model.ts';
+import { OPERATIONS } from '../../../gates/dialects/operations.ts';
+import { estimateSpend } from '../../../gates/estimate.ts';
+import { readModelBody } from '../../../gates/read/model-call.ts';
 import type { Outcome } from '../../../gates/reasons.ts';
 import type { Wire } from './wire.ts';
 
@@ -37,10 +43,27 @@ interface Expected {
 
 export interface ExpectedRow {
   readonly outcome: Outcome;
-  /** Input, output and, where they are told, cached, cache write and reasoning; what was not counted to the end is presumed. */
+  /** Input, output and, where they are told, cached, cache write and reasoning; `presumed`: the input as reserved, the output too or by what passed. */
   readonly tokens?: readonly (number | null)[] | 'presumed';
   /** US dollars. */
   readonly cost?: number;
+  /** Whether some of the tokens that are named are presumed. */
+  readonly presumed?: true;
+}
+
+/** What a behaviour's call has reserved when it is sent. */
+export function reserveFor(
+  { dialect, ask = {} }: Behaviour,
+  model: string,
+  [provider, upstreamName]: readonly [provider: string, upstreamName: string],
+): Spend {
+  const operation = Object.values(OPERATIONS).find((each) => each.dialect === dialect && !each.counts);
+  if (!operation) throw new Error('nothing is asked in this dialect');
+  const body = Buffer.from(JSON.stringify({ ...sample(dialect, model, 'hi').body, ...ask.more }));
+  const read = readModelBody(body, operation, dialect === 'gemini' ? model : null);
+  if ('refusal' in read) throw new Error(read.refusal);
+  const facts = { provider, upstreamName, defaultMaxTokens: null } as ModelFacts;
+  return estimateSpend({ name: model, dialect, body: read, models: [facts], at: new Date() });
 }
 
 /** A stream in chunks. */

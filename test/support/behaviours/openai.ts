@@ -24,6 +24,9 @@ const COST = 0.000325;
 export const PAID: ExpectedRow = { outcome: 'completed', tokens: [100, 20], cost: COST };
 const UNMETERED: ExpectedRow = { outcome: 'completed', tokens: 'presumed' };
 const DIED: ExpectedRow = { outcome: 'provider_died', tokens: 'presumed' };
+/** An error before the model wrote anything: nothing is charged. */
+const FAILED: ExpectedRow = { outcome: 'provider_error' };
+const ROLE = { role: 'assistant', content: '' };
 const OK = { status: 200 };
 /** What came, and the dialect's own error event behind it. */
 export const BROKEN = { status: 200, body: /^data: .*hello.*"code":"provider_died"\}\}\n\n$/s };
@@ -123,10 +126,16 @@ const ENDS: readonly Behaviour[] = [
       await openStream(wire).chunk(HELLO).chunk(USAGE).delivered();
       wire.reset();
     },
-    DIED,
+    { outcome: 'provider_died', tokens: [100, 20], cost: COST, presumed: true },
     BROKEN,
   ),
-  row('an error event first', streams(ERROR, DONE), { outcome: 'provider_error', tokens: 'presumed' }),
+  row('an error event first', streams(ERROR, DONE), FAILED),
+  row('an error event behind a role', streams(event({ choices: [choice(ROLE)] }), ERROR, DONE), FAILED),
+  row('an error behind told usage', streams(event({ choices: [choice(ROLE)], ...USED }), ERROR), {
+    outcome: 'provider_error',
+    tokens: [100, 20],
+    cost: COST,
+  }),
   row('an error event in the middle', streams(HELLO, ERROR), {
     outcome: 'provider_error',
     tokens: 'presumed',

@@ -39,6 +39,8 @@ const OVERLOADED = named('error', { error: { type: 'overloaded_error', message: 
 const SEEN = start({ input_tokens: 100, output_tokens: 1 });
 const PAID: ExpectedRow = { outcome: 'completed', tokens: [100, 20], cost: 0.0006 };
 const WHOLE = {};
+/** An error before the model wrote anything: nothing is charged. */
+const FAILED: ExpectedRow = { outcome: 'provider_error' };
 
 const ANTHROPIC = rows('anthropic', [
   ['usage at both ends', streams(SEEN, TEXT, delta({ output_tokens: 20 }), STOP), PAID],
@@ -76,11 +78,17 @@ const ANTHROPIC = rows('anthropic', [
     ),
     PAID,
   ],
-  ['overloaded at once', streams(OVERLOADED), { outcome: 'provider_error', tokens: 'presumed' }],
+  ['overloaded at once', streams(OVERLOADED), FAILED],
+  ['overloaded behind a ping', streams(named('ping'), OVERLOADED), FAILED],
+  [
+    'overloaded behind what it read',
+    streams(SEEN, OVERLOADED),
+    { outcome: 'provider_error', tokens: [100, 1], cost: 0.000315 },
+  ],
   [
     'overloaded in the middle',
     streams(SEEN, TEXT, OVERLOADED),
-    { outcome: 'provider_error', tokens: 'presumed' },
+    { outcome: 'provider_error', tokens: [100, 64], cost: 0.00126, presumed: true },
   ],
   [
     'RST behind what it read',
@@ -88,7 +96,7 @@ const ANTHROPIC = rows('anthropic', [
       await openStream(wire).chunk(SEEN).chunk(TEXT.slice(0, -20)).delivered();
       wire.reset();
     },
-    { outcome: 'provider_died', tokens: 'presumed' },
+    { outcome: 'provider_died', tokens: [100, 64], cost: 0.00126, presumed: true },
     {
       status: 200,
       body: /^event: message_start.*hello.*\nevent: error\ndata: .*"code":"provider_died"\}\}\n\n$/s,
@@ -141,15 +149,22 @@ const RESPONSES = rows('responses', [
     streams(CREATED, SAID, named('response.incomplete', response('incomplete', USED))),
     READ,
   ],
+  ['a failed response', streams(CREATED, named('response.failed', response('failed', null))), FAILED],
+  ['an error event', streams(CREATED, named('error', { code: 'server_error', message: 'no' })), FAILED],
   [
-    'a failed response',
-    streams(CREATED, named('response.failed', response('failed', null))),
+    'an error event behind a text',
+    streams(CREATED, SAID, named('error', { code: 'server_error', message: 'no' })),
     { outcome: 'provider_error', tokens: 'presumed' },
   ],
   [
-    'an error event',
-    streams(CREATED, named('error', { code: 'server_error', message: 'no' })),
-    { outcome: 'provider_error', tokens: 'presumed' },
+    'a whole response that failed',
+    answers(
+      '200 OK',
+      JSON.stringify({ id: 'r', status: 'failed', error: { code: 'server_error' }, output: [] }),
+    ),
+    FAILED,
+    OK,
+    WHOLE,
   ],
   [
     'FIN in the middle',
@@ -220,6 +235,7 @@ const GEMINI = rows('gemini', [
     { status: 429 },
     WHOLE,
   ],
+  ['an error first', streams(...lines('{"error":{"code":503,"status":"UNAVAILABLE"}}')), FAILED, OK, SSE],
   [
     'FIN in the middle',
     async (wire) => {

@@ -39,7 +39,7 @@ export function makeDecoder(coding: Coding): Decoder {
       return createZstdDecompress({
         chunkSize: CHUNK_BYTES,
         flush: constants.ZSTD_e_flush,
-        params: { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG },
+        params: ZSTD_PARAMS,
       });
     default:
       return coding satisfies never;
@@ -48,4 +48,4 @@ export function makeDecoder(coding: Coding): Decoder {
 
 const CHUNK_BYTES = 64 * 1024;
 /** 8 MiB, the most that a receiver must take for this coding (RFC 9659). */
-const MAX_WINDOW_LOG = 23;
+export const ZSTD_PARAMS = { [constants.ZSTD_d_windowLogMax]: 23 };

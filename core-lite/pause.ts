@@ -1,19 +1,25 @@
 /**
- * Tells a pause of the origin from the next bytes that are on their way. Its timer lives no longer than the wait. A busy
+ * Tells a pause of a server from the next bytes that are on their way. Its timer lives no longer than the wait. A busy
  * process is no pause: bytes that are here by then are read first.
  */
 
 export class Pause {
+  readonly #ms: number;
   #timer: NodeJS.Timeout | undefined;
   #turn: NodeJS.Immediate | undefined;
 
-  /** @param then called at a pause, unless it is stopped first */
+  /** @param ms how long a silence is one */
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  /** @param then called at a pause, unless it is stopped or started anew first */
   start(then: () => void): void {
     this.stop();
     // What has arrived is read between the timers and the immediates.
     this.#timer = setTimeout(() => {
       this.#turn = setImmediate(then);
-    }, PAUSE_MS);
+    }, this.#ms);
   }
 
   stop(): void {
@@ -23,8 +29,8 @@ export class Pause {
 }
 
 /** @returns whether the wait took longer than a pause; the wait itself goes on */
-export async function outlastsPause(wait: Promise<unknown>): Promise<boolean> {
-  const pause = new Pause();
+export async function outlastsPause(wait: Promise<unknown>, ms: number): Promise<boolean> {
+  const pause = new Pause(ms);
   const paused = new Promise<boolean>((resolve) => pause.start(() => resolve(true)));
   try {
     return await Promise.race([wait.then(() => false), paused]);
@@ -32,6 +38,3 @@ export async function outlastsPause(wait: Promise<unknown>): Promise<boolean> {
     pause.stop();
   }
 }
-
-/** Longer than between two packets of one write, shorter than anybody notices. */
-const PAUSE_MS = 25;
