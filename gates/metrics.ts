@@ -11,6 +11,8 @@ export interface Metrics {
   readonly passedOver: Counter<'reason'>;
   readonly toolCall: ReturnType<typeof makeToolMetrics>;
   readonly mcpRequest: ReturnType<typeof makeMcpMetrics>;
+  /** Tools that an MCP server changed under a session. */
+  readonly changedTools: Counter<'action'>;
   readonly refusals: Counter<'reason'>;
   readonly lost: Counter<'rows'>;
 }
@@ -37,6 +39,9 @@ export function makeMetrics(running: () => number, feedLive: () => boolean): Met
     ]),
     toolCall: makeToolMetrics(registry),
     mcpRequest: makeMcpMetrics(registry),
+    changedTools: counter('mcp_changed_tools', 'Tools that an MCP server changed under a session', [
+      'action',
+    ]),
     refusals: counter('refusals', 'Refusals that have no row', ['reason']),
     lost: counter('lost_rows', 'Rows of the ledger that could not be written', ['rows']),
   };

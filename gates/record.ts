@@ -165,6 +165,14 @@ export class Recorder {
     this.#options.logger.info({ session, turn, agent, credential, ...facts, ms }, 'mcp request');
   }
 
+  /** A server changed a tool under a session that had been shown it. */
+  toolChanged(call: Call, changed: { server: string; tool: string; action: 'report' | 'refuse' }): void {
+    const { metrics, logger } = this.#options;
+    const { sub: session, trn: turn, agt: agent } = call.token.claims;
+    metrics.changedTools.inc({ action: changed.action });
+    logger.warn({ session, turn, agent, ...changed }, 'mcp tool changed');
+  }
+
   /** Counts a refusal for which there is no row: nobody to name, or a run that hammers on after its end. */
   refusal(reason: RefusalReason, source: string): void {
     this.#options.metrics.refusals.inc({ reason });

@@ -4,6 +4,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 export class ToolSchemas {
   // Strings are as they are in `tools`: one manifest may be held many times, as many objects.
   readonly #compiled = new Map<string, ValidateFunction | null>();
+  /** Judges the schemas: its own takes long to compile, so there is one for all. It learns nothing of any. */
+  readonly #meta = new Ajv2020(OPTIONS);
 
   /**
    * @param what the schema is for
@@ -20,7 +22,7 @@ export class ToolSchemas {
   #compile(text: string): ValidateFunction | null {
     const known = this.#compiled.get(text);
     if (known !== undefined) return known;
-    const compiled = compile(text);
+    const compiled = compile(text, this.#meta);
     const [oldest] = this.#compiled.keys();
     if (this.#compiled.size >= MAX_SCHEMAS && oldest !== undefined) this.#compiled.delete(oldest);
     this.#compiled.set(text, compiled);
@@ -28,11 +30,12 @@ export class ToolSchemas {
   }
 }
 
-function compile(text: string): ValidateFunction | null {
+function compile(text: string, meta: Ajv2020): ValidateFunction | null {
   try {
-    // One compiler for each schema: what it keeps of one must not be seen by another.
     const { $schema: _dialect, ...schema } = JSON.parse(text) as Record<string, unknown>;
-    return new Ajv2020(OPTIONS).compile(schema);
+    if (!meta.validateSchema(schema)) return null;
+    // One compiler for each schema: what it keeps of one must not be seen by another.
+    return new Ajv2020({ ...OPTIONS, validateSchema: false, meta: false }).compile(schema);
   } catch {
     return null;
   }

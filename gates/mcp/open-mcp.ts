@@ -1,6 +1,7 @@
 /** MCP at the gates, put together: clients on one side, the session's servers on the other. */
 import type { ChangeFeed } from '../../core-lite/database/changes.ts';
 import type { Queryable } from '../../core-lite/database/pool.ts';
+import { McpTools } from '../../core-lite/record/mcp-tools.ts';
 import type { SealKey } from '../../core-lite/vault/seal.ts';
 import type { Gate } from '../gate.ts';
 import { type McpDownstream, makeDownstream } from './downstream/downstream.ts';
@@ -22,7 +23,7 @@ export function openMcp({ gate, database, feed, seal, replica }: McpOptions): Mc
   const { failure: onFailure } = gate.record;
   return makeDownstream({
     ...{ gate, seal, replica },
-    way: new ServersWay(gate),
+    way: new ServersWay(gate, new McpTools(database)),
     letters: new DatabaseLetters({ db: database, feed, seal, replica, onFailure }),
     store: new DatabaseSessionStore(database, seal),
   });

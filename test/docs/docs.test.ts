@@ -11,6 +11,7 @@ import { CODES } from '../../core-lite/codes.ts';
 import { describeConfig } from '../../core-lite/config.ts';
 import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
 import { HTTP_OUTCOMES } from '../../gates/http-outcomes.ts';
+import { MCP_DENIALS } from '../../gates/mcp/see/denials.ts';
 import { UPSTREAM_FAILURES } from '../../gates/mcp/upstream/failures.ts';
 import { ENDINGS as GATES_ENDINGS, REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
 import manifest from '../../package.json' with { type: 'json' };
@@ -162,6 +163,12 @@ function renderReasons(): string {
     '| failure | what happened |',
     '| --- | --- |',
     ...Object.entries(UPSTREAM_FAILURES).map(([code, what]) => `| \`${code}\` | ${what} |`),
+    '',
+    '## Why a tool of an MCP server was not called',
+    '',
+    '| reason | what happened |',
+    '| --- | --- |',
+    ...Object.entries(MCP_DENIALS).map(([code, what]) => `| \`${code}\` | ${what} |`),
     '',
   ].join('\n');
 }

@@ -2,8 +2,12 @@
  * The middle between MCP clients and servers: whom a call of a session may talk to. The server is one that the session's
  * manifest declares, its credentials may go to it, and the call has started at the fence before a byte goes to it.
  */
+import type { McpTools } from '../../../core-lite/record/mcp-tools.ts';
 import type { SessionFacts } from '../../../core-lite/state/session.ts';
 import type { Gate } from '../../gate.ts';
+import { ArgumentSchemas } from '../see/argument-schemas.ts';
+import { ServerTools } from '../see/server-tools.ts';
+import { ToolMemory } from '../see/tool-memory.ts';
 import { type Failed, fail } from '../upstream/failures.ts';
 import type { FindReach } from '../upstream/server.ts';
 import type { McpCaller, McpPeer, McpRefusal, McpWay } from '../way.ts';
@@ -11,13 +15,20 @@ import { mostOf, ourselves } from './client-rights.ts';
 import { reachServer } from './reach-server.ts';
 import { ServerPeer } from './server-peer.ts';
 
-export type MiddleGate = Pick<Gate, 'starter' | 'record' | 'credentials' | 'openNetworks' | 'mcpServers'>;
+export type MiddleGate = Pick<
+  Gate,
+  'starter' | 'record' | 'credentials' | 'openNetworks' | 'mcpServers' | 'now'
+>;
 
 export class ServersWay implements McpWay {
   readonly #gate: MiddleGate;
+  readonly #pins: McpTools;
+  readonly #memory = new ToolMemory();
+  readonly #schemas = new ArgumentSchemas();
 
-  constructor(gate: MiddleGate) {
+  constructor(gate: MiddleGate, pins: McpTools) {
     this.#gate = gate;
+    this.#pins = pins;
   }
 
   async open({ call, session, server }: McpCaller): Promise<McpPeer | McpRefusal | Failed> {
@@ -54,7 +65,16 @@ export class ServersWay implements McpWay {
     const place = { sessionId: session.id, server: name };
     const server = await mcpServers.open({ place, server: declared, find, client, signal: call.signal });
     if ('failure' in server) return server;
-    return new ServerPeer({ gate: this.#gate, call, name, declared, server });
+    const tools = new ServerTools({
+      memory: this.#memory,
+      pins: this.#pins,
+      now: this.#gate.now,
+      place,
+      declared,
+      onChanged: (tool) =>
+        this.#gate.record.toolChanged(call, { server: name, tool, action: declared.onChangedTool }),
+    });
+    return new ServerPeer({ gate: this.#gate, call, name, declared, server, tools, schemas: this.#schemas });
   }
 
   #finder({ manifest, user }: SessionFacts, name: string): FindReach {

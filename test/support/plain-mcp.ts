@@ -1,0 +1,68 @@
+/** An MCP server of the modern era by hand, for what no SDK's server does: each method is answered as the test says. */
+import { createServer } from 'node:http';
+import { isJsonObject, type JsonObject, type RpcRequest } from '../../gates/mcp/messages.ts';
+
+export type Play = (params: JsonObject) => JsonObject | Promise<JsonObject>;
+
+export interface PlainMcp {
+  readonly host: string;
+  readonly port: number;
+  readonly url: string;
+  /** By method: a result, or an `error`. May be changed at any time. */
+  readonly plays: Record<string, Play>;
+  readonly asked: RpcRequest[];
+  /** Those of `tools/call`, by name. */
+  readonly called: () => unknown[];
+  close(): Promise<void>;
+}
+
+export async function startPlainMcp(
+  host: string,
+  plays: Record<string, Play>,
+  capabilities: JsonObject = { tools: {} },
+): Promise<PlainMcp> {
+  const asked: RpcRequest[] = [];
+  const all: Record<string, Play> = {
+    'server/discover': () => ({
+      supportedVersions: ['2026-07-28'],
+      capabilities,
+      ttlMs: 0,
+      cacheScope: 'private',
+    }),
+    ...plays,
+  };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', async () => {
+      const message = JSON.parse(Buffer.concat(chunks).toString()) as RpcRequest;
+      asked.push(message);
+      const play = all[message.method];
+      const said = play
+        ? await play(message.params ?? {})
+        : { error: { code: -32_601, message: 'no such method' } };
+      const answer = isJsonObject(said['error']) ? said : { result: { resultType: 'complete', ...said } };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...answer }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  return {
+    ...{ host, port, plays: all, asked },
+    url: `http://${host}:${port}/mcp`,
+    called: () => asked.filter(({ method }) => method === 'tools/call').map(({ params }) => params?.['name']),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+export function tool(name: string, more: JsonObject = {}): JsonObject {
+  return { name, description: `does ${name}`, inputSchema: { type: 'object' }, ...more };
+}
+
+export function text(...texts: readonly string[]): JsonObject {
+  return { content: texts.map((each) => ({ type: 'text', text: each })) };
+}
