@@ -27,9 +27,7 @@ import { DecodePlaces } from './decode-places.ts';
 import { Facts } from './facts.ts';
 import type { Gate } from './gate.ts';
 import { addressHosts, answeredNames, buildListener } from './listen.ts';
-import type { Downstream } from './mcp/downstream/context.ts';
-import { addMcpRoutes } from './mcp/downstream/routes.ts';
-import { openMcp } from './mcp/open-mcp.ts';
+import { addAllMcpRoutes, type Mcp, openMcp } from './mcp/open-mcp.ts';
 import { openMcpServers } from './mcp/upstream/open-servers.ts';
 import { makeMetrics } from './metrics.ts';
 import { Recorder } from './record.ts';
@@ -108,11 +106,11 @@ async function serve(base: Base): Promise<Service> {
   return { address, close: () => shutDown(app, [calls, crosser], config.drain, () => mcp.endStreams()) };
 }
 
-function buildApp(config: Config, gate: Gate, mcp: Downstream): FastifyInstance {
+function buildApp(config: Config, gate: Gate, mcp: Mcp): FastifyInstance {
   const hosts = [...addressHosts(config.gatesListen), ...config.gatesHosts];
   const app = buildListener({ gate, hosts });
   addRoutes(app, gate, new ToolSchemas());
-  addMcpRoutes(app, gate, mcp, answeredNames(hosts));
+  addAllMcpRoutes(app, gate, mcp, answeredNames(hosts));
   return app;
 }
 

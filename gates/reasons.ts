@@ -144,7 +144,7 @@ export const REFUSALS = {
   route_unknown: final(
     404,
     'there is no such route',
-    'POST /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/messages, /v1beta/models/{model}:generateContent, /v1/http-calls/{tool}, /v1/tool-calls/{key}/cancel, /mcp/{server}; GET /v1/models',
+    'POST /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/messages, /v1beta/models/{model}:generateContent, /v1/http-calls/{tool}, /v1/tool-calls, /v1/tool-calls/{key}/cancel, /v1/mcp/connect, /v1/mcp/list, /v1/mcp/close, /mcp, /mcp/{server}; GET /v1/models',
   ),
   method_refused: final(
     405,

@@ -1,7 +1,7 @@
 /** Which paths the gates serve. Two base URLs fit both families of clients, so each model route is there with and without `/v1`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FAMILIES } from '../core-lite/state/dialect.ts';
-import { contentCoding, headerValue } from './act/headers.ts';
+import { contentCoding } from './act/headers.ts';
 import { readTrace } from './act/tool-identity.ts';
 import { isRefusal, openWay } from './come-in.ts';
 import { BODY_PATHS, type Operation, parseModelPath } from './dialects/operations.ts';
@@ -13,6 +13,7 @@ import { handleModels } from './handle-models.ts';
 import { authenticate, familyOf, queryOf, refuse } from './listen.ts';
 import { isKeyFit, readKey } from './read/idempotency-key.ts';
 import { isJsonHead, judgeModelHead } from './read/model-request.ts';
+import { bodyOf, judgeMedia, origin } from './read/own-request.ts';
 import { providerQuery } from './read/query.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
 
@@ -145,23 +146,7 @@ function addCancelRoute(app: FastifyInstance, gate: Gate): void {
   );
 }
 
-/** A web page can send other types than JSON without asking first. */
-function judgeMedia(request: FastifyRequest): 'media_type_refused' | 'encoding_refused' | null {
-  const raw = request.raw.rawHeaders;
-  if (!JSON_TYPE.test(headerValue(raw, 'content-type'))) return 'media_type_refused';
-  return headerValue(raw, 'content-encoding') === '' ? null : 'encoding_refused';
-}
-
-function bodyOf(request: FastifyRequest): Buffer {
-  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-}
-
-function origin(request: FastifyRequest): { source: string; userAgent: string } {
-  return { source: request.ip, userAgent: request.headers['user-agent'] ?? '' };
-}
-
 /** The versions under which clients ask for models by their path. */
 const MODEL_VERSIONS = ['/v1', '/v1beta', '/v1alpha', ''];
 const MODEL_BODY_BYTES = 32 * 1024 * 1024;
 const TOOL_BODY_BYTES = 1024 * 1024;
-const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/;

@@ -11,6 +11,7 @@ import { CODES } from '../../core-lite/codes.ts';
 import { describeConfig } from '../../core-lite/config.ts';
 import { APPROVALS, ENDINGS, REFUSALS } from '../../core-lite/reasons.ts';
 import { HTTP_OUTCOMES } from '../../gates/http-outcomes.ts';
+import { TOOL_CODES } from '../../gates/mcp/keyed/tool-codes.ts';
 import { MCP_DENIALS } from '../../gates/mcp/see/denials.ts';
 import { UPSTREAM_FAILURES } from '../../gates/mcp/upstream/failures.ts';
 import { ENDINGS as GATES_ENDINGS, REFUSALS as GATES_REFUSALS } from '../../gates/reasons.ts';
@@ -169,6 +170,12 @@ function renderReasons(): string {
     '| reason | what happened |',
     '| --- | --- |',
     ...Object.entries(MCP_DENIALS).map(([code, what]) => `| \`${code}\` | ${what} |`),
+    '',
+    '## How a call of an MCP server’s tool at /v1/tool-calls failed',
+    '',
+    '| code | what happened |',
+    '| --- | --- |',
+    ...Object.entries(TOOL_CODES).map(([code, what]) => `| \`${code}\` | ${what} |`),
     '',
   ].join('\n');
 }

@@ -1,5 +1,6 @@
 /** What a request to an MCP server is logged and counted as: one closed list, whoever ended it. */
 import type { RefusalReason, StopReason } from '../../reasons.ts';
+import type { ToolCode } from '../keyed/tool-codes.ts';
 import type { McpDenial } from '../see/denials.ts';
 import type { UpstreamFailure } from '../upstream/failures.ts';
 import type { PeerOutcome } from '../way.ts';
@@ -13,7 +14,7 @@ const MCP_ENDINGS = {
 } as const;
 
 type McpEnding = keyof typeof MCP_ENDINGS;
-export type McpOutcome = McpEnding | McpDenial | UpstreamFailure | RefusalReason | StopReason;
+export type McpOutcome = McpEnding | McpDenial | ToolCode | UpstreamFailure | RefusalReason | StopReason;
 
 export function nameOutcome(method: string, outcome: PeerOutcome): McpOutcome {
   if ('refusal' in outcome) return outcome.refusal;

@@ -37,8 +37,8 @@ export async function judgeCall(judge: CallJudge, asked: Asked): Promise<MayCall
   if (!mayName(declared, name)) return deny('tool_undeclared', 'its manifest does not allow the name');
   const remembered = tools.fresh ? judgeKnown(judge, name, args) : null;
   if (remembered && 'headers' in remembered) return remembered;
-  const unread = await readTools(judge, asked);
-  return unread ?? judgeKnown(judge, name, args);
+  const read = await readTools(judge, asked);
+  return 'shown' in read ? judgeKnown(judge, name, args) : read;
 }
 
 function judgeKnown({ tools, schemas }: CallJudge, name: string, args: unknown): MayCall | Denied {
@@ -59,14 +59,14 @@ function judgeShown(tools: ServerTools, tool: KnownTool): Denied | null {
   return deny('tool_changed', 'open a new session to accept it as it is');
 }
 
-/** Reads all of the server's tools; `null` when that is done. */
-async function readTools(
-  { tools, ask }: CallJudge,
-  { meta: { client } }: Asked,
-): Promise<Answer | Failed | null> {
+/** Reads and remembers all of the server's tools. @returns those that may be shown */
+export async function readTools(
+  { tools, ask }: Pick<CallJudge, 'tools' | 'ask'>,
+  { meta: { client } }: Pick<Asked, 'meta'>,
+): Promise<{ readonly shown: readonly JsonObject[] } | Answer | Failed> {
   const listed: unknown[] = [];
   let cursor: unknown;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES && listed.length < MAX_LISTED; page += 1) {
     const answer = await ask({
       method: 'tools/list',
       params: cursor === undefined ? {} : { cursor },
@@ -75,12 +75,10 @@ async function readTools(
     if (!('result' in answer)) return 'failure' in answer ? { ...answer, mayHaveRun: false } : answer;
     const { tools: more, nextCursor } = answer.result;
     if (Array.isArray(more)) listed.push(...more.slice(0, MAX_LISTED));
-    if (typeof nextCursor !== 'string' || listed.length >= MAX_LISTED) break;
+    if (typeof nextCursor !== 'string') return { shown: await tools.look(listed, true) };
     cursor = nextCursor;
-    if (page + 1 === MAX_PAGES) return fail('malformed', false, 'its list of tools does not end');
   }
-  await tools.look(listed, true);
-  return null;
+  return fail('malformed', false, 'its list of tools does not end');
 }
 
 const MAX_PAGES = 100;

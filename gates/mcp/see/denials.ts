@@ -12,6 +12,7 @@ export type McpDenial = keyof typeof MCP_DENIALS;
 
 export interface Denied {
   readonly denied: McpDenial;
+  readonly text: string;
   readonly answer: Answer;
 }
 
@@ -23,12 +24,14 @@ export function deny(reason: McpDenial, detail: string): Denied {
     case 'tool_changed':
       return {
         denied: reason,
+        text,
         answer: { error: { code: RPC.invalidParams, message: text, data: { reason } } },
       };
     case 'arguments_invalid':
       // What a model can mend, it is to see: as a result of the tool's (2025-11-25, Tools, Error Handling).
       return {
         denied: reason,
+        text,
         answer: { result: { content: [{ type: 'text', text }], isError: true } },
       };
     default:
