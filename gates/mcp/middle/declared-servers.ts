@@ -32,6 +32,12 @@ export function findDeclared(session: SessionFacts, name: string): DeclaredServe
   return declared ? { session, name, declared } : null;
 }
 
+/** By name. */
+export function listDeclared(session: SessionFacts): readonly DeclaredServer[] {
+  const names = Object.keys(session.manifest.mcpServers).toSorted();
+  return names.flatMap((name) => findDeclared(session, name) ?? []);
+}
+
 export class DeclaredServers {
   readonly #gate: MiddleGate;
   readonly #pins: McpTools;
@@ -69,6 +75,11 @@ export class DeclaredServers {
   async judge(at: DeclaredServer): Promise<string | null | Failed> {
     const reach = await this.#finder(at)();
     return 'failure' in reach ? reach : (reach.credentials[0]?.credential.id ?? null);
+  }
+
+  /** The tools of a server that the session was shown, as far as this process knows. */
+  seenTools({ session, name }: DeclaredServer): readonly string[] {
+    return [...this.#memory.of({ sessionId: session.id, server: name }).pins.keys()];
   }
 
   /** Ends the session's connection, and what the server holds for it. Rejects with Fault `database_unreachable`. */

@@ -7,6 +7,12 @@ import type { McpRefusal } from '../way.ts';
 import { type McpOutcome, nameMethod, nameOutcome } from './outcomes.ts';
 import type { Said, ServerTalk } from './server-talk.ts';
 
+/** Whom it went to, and which tools of its the session was shown. */
+export interface Recorded {
+  readonly name: string;
+  readonly tools: Pick<ServerTalk['tools'], 'find'>;
+}
+
 export interface RequestEnd {
   readonly asked: Pick<Asked, 'method' | 'params'>;
   readonly end: Said | McpRefusal;
@@ -17,7 +23,7 @@ export interface RequestEnd {
 export function recordRequest(
   { record }: Pick<Gate, 'record'>,
   call: Call,
-  { name: server, tools }: Pick<ServerTalk, 'name' | 'tools'>,
+  { name: server, tools }: Recorded,
   { asked: { method, params }, end, at }: RequestEnd,
 ): void {
   const named = params['name'];

@@ -39,6 +39,10 @@ export class ServerTools {
     return this.#known.tools.get(name) ?? null;
   }
 
+  get shownNames(): readonly string[] {
+    return [...this.#known.tools].filter(([, tool]) => this.isShown(tool)).map(([name]) => name);
+  }
+
   /** Whether a known tool may be called, and shown. */
   isShown({ hinted, changed }: KnownTool): boolean {
     return hinted && !(changed && this.#options.declared.onChangedTool === 'refuse');
