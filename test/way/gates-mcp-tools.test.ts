@@ -95,6 +95,17 @@ it('sends no arguments that do not fit, and asks anew before it says so', async 
   expect((await client.call('new')).isError).not.toBe(true);
 });
 
+it('takes an argument that is null for one that is not given', async () => {
+  tools = [
+    ...tools,
+    tool('maybe', { inputSchema: { type: 'object', properties: { n: { type: 'integer' } } } }),
+  ];
+  const client = await connect(await open());
+  expect((await client.call('maybe', { n: null })).isError).not.toBe(true);
+  expect((await client.call('count', { n: null })).isError).toBe(true);
+  expect(server.called()).toEqual(['maybe']);
+});
+
 it.each(['report', 'refuse'] as const)('%ss a tool that changed under its session', async (onChangedTool) => {
   const run = await open({ onChangedTool });
   const client = await connect(run);

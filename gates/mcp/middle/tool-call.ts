@@ -46,10 +46,18 @@ function judgeKnown({ tools, schemas }: CallJudge, name: string, args: unknown):
   if (!tool) return deny('tool_undeclared', 'its server lists no such tool');
   const hidden = judgeShown(tools, tool);
   if (hidden) return hidden;
-  const misfit = schemas.judge(tool.inputSchema, args);
+  const misfit = judgeArguments(schemas, tool.inputSchema, args);
   if (misfit) return deny('arguments_invalid', misfit);
   const params: JsonObject = isJsonObject(args) ? args : {};
   return { headers: formParamHeaders(findHeaderParams(tool.inputSchema), params) };
+}
+
+/** One that is null passes as one that is not given (SEP-2243): many clients write them so. It goes on as it is. */
+function judgeArguments(schemas: ArgumentJudge, schema: object, args: unknown): string | null {
+  const misfit = schemas.judge(schema, args);
+  if (misfit === null || !isJsonObject(args)) return misfit;
+  const given = Object.entries(args).filter(([, value]) => value !== null);
+  return schemas.judge(schema, Object.fromEntries(given)) === null ? null : misfit;
 }
 
 function judgeShown(tools: ServerTools, tool: KnownTool): Denied | null {
