@@ -12,6 +12,7 @@ import {
   SubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { createMcpHandler, inputRequired, Server } from '@modelcontextprotocol/server';
+import { answerAs } from './web-handler.ts';
 
 export interface McpTestServer {
   readonly host: string;
@@ -109,21 +110,7 @@ function modern(done: string[]): Inner {
     { legacy: 'reject' },
   );
   return {
-    handle: async (request, response, body) => {
-      const leave = new AbortController();
-      response.once('close', () => leave.abort());
-      const headers = new Headers(request.headers as Record<string, string>);
-      const init = {
-        method: request.method ?? 'GET',
-        headers,
-        signal: leave.signal,
-        ...(body === '' ? {} : { body }),
-      };
-      const answer = await handler.fetch(new Request(`http://127.0.0.1${request.url}`, init));
-      response.writeHead(answer.status, Object.fromEntries(answer.headers));
-      for await (const chunk of answer.body ?? []) response.write(chunk);
-      response.end();
-    },
+    handle: (request, response, body) => answerAs((asked) => handler.fetch(asked), request, response, body),
     reset: async () => {},
     change: async () => {
       handler.notify.toolsChanged();
