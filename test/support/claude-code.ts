@@ -11,6 +11,8 @@ export interface ClaudeTurn {
   readonly token: string;
   readonly model: string;
   readonly prompt: string;
+  /** Words on top of these. */
+  readonly more?: readonly string[];
 }
 
 /** What a turn of it says, on both its streams, and how it ended. */
@@ -19,6 +21,7 @@ export async function runClaudeCode({
   token,
   model,
   prompt,
+  more = [],
 }: ClaudeTurn): Promise<{ readonly said: string; readonly status: number | null }> {
   const home = await mkdtemp(join(tmpdir(), 'sallyport-claude-'));
   const env = {
@@ -28,7 +31,7 @@ export async function runClaudeCode({
     ANTHROPIC_AUTH_TOKEN: token,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   };
-  const child = spawn(process.execPath, [CLAUDE, '-p', prompt, '--model', model], {
+  const child = spawn(process.execPath, [CLAUDE, '-p', prompt, '--model', model, ...more], {
     detached: true,
     cwd: home,
     env,
