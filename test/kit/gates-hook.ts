@@ -54,6 +54,28 @@ const ROUTES = {
     path: '/v1/messages',
     body: (body: Json) => ({ ...body, model: provider, max_tokens: 1000 }),
   }),
-  mcp: ({ server }: Names) => ({ path: `/mcp/${server}` }),
+  // One stateless request: the newest revision needs no handshake.
+  mcp: ({ server }: Names) => ({
+    path: `/mcp/${server}`,
+    body: (body: Json) =>
+      body['method'] === 'tools/call' ? { ...body, params: { ...paramsOf(body), _meta: MCP_META } } : body,
+    headers: (body: Json) => ({
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': String(body['method']),
+      ...('name' in paramsOf(body) ? { 'mcp-name': String(paramsOf(body)['name']) } : {}),
+    }),
+  }),
   cancel: ({ turn }: Names) => ({ path: `/v1/turns/${turn}/cancel` }),
+};
+
+function paramsOf(body: Json): Json {
+  const { params } = body;
+  return typeof params === 'object' && params !== null ? (params as Json) : {};
+}
+
+const MCP_META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'kit', version: '1.0.0' },
+  'io.modelcontextprotocol/clientCapabilities': {},
 };

@@ -2,7 +2,7 @@
  * The hostile kit's cases for the gates: the kit's stage plays providers and tools, each of them is declared as an
  * operator would, and the kit's runner is told by our hook what a token and a route is.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isFault } from '../../core-lite/errors.ts';
@@ -37,19 +37,8 @@ export async function runHostileGates(run: KitRun, dir: string, options: readonl
     ['--stage', stageFile(stage)],
     ['--base', product.gatesUrl],
     ['--hook', fileURLToPath(new URL('./gates-hook.ts', import.meta.url))],
-    options.includes('--omit') ? [] : await leaveOut(kit),
   ].flat();
   return run.runToEnd(process.execPath, [join(kit, 'run-gates.mjs'), ...ours, '--quiet', ...options]);
-}
-
-/** What the product has not yet, and says so. @returns the option for the kit's runner */
-async function leaveOut(kit: string): Promise<readonly string[]> {
-  const cases: unknown = JSON.parse(await readFile(join(kit, 'gates-cases.json'), 'utf8'));
-  const ids = (cases as readonly { readonly id: string; readonly group: string }[])
-    .filter(({ id, group }) => ABSENT.test(id) || ABSENT.test(group))
-    .map(({ id }) => id);
-  console.error(`kit: left out, since the gates serve no MCP yet: ${ids.join(' ')}`);
-  return ['--omit', ABSENT.source];
 }
 
 async function putCredentials(product: Product, stage: Stage): Promise<void> {
@@ -79,7 +68,7 @@ async function makeFacts(product: Product, stage: Stage): Promise<GatesFacts> {
   const kid = await importTokenKey(call, stage);
   const { id, hostEpoch } = await call<KitEnvironment>('PUT', '/v1/environments/kit', {});
   const ofPod = { sub: id, hep: hostEpoch, pod: NO_POD };
-  const manifest = { httpTools: declareTools(stage) };
+  const manifest = { httpTools: declareTools(stage), mcpServers: declareServers(stage) };
   const runs: Record<string, LeasedRun> = {};
   for (const session of SESSIONS) {
     const run = await openRun(call, manifest);
@@ -96,26 +85,35 @@ async function makeFacts(product: Product, stage: Stage): Promise<GatesFacts> {
 /** As a manifest has them, without those that the product refuses to load. */
 function declareTools({ tools, secrets }: Stage): Readonly<Record<string, object>> {
   const declared = Object.entries(tools).map(([name, tool]) => {
-    const host = URL.parse(tool.url)?.hostname ?? '';
-    const credential = Object.hasOwn(secrets, host) ? { credential: `${VAULT}/${host}` } : {};
-    return [name, { ...tool, ...credential, inputSchema: { type: 'object' } }] as const;
+    return [name, { ...tool, ...credentialOf(tool.url, secrets), inputSchema: { type: 'object' } }] as const;
   });
-  return Object.fromEntries(declared.filter(([name, tool]) => isLoaded(name, tool)));
+  return Object.fromEntries(declared.filter(([name, tool]) => isLoaded('httpTools', name, tool)));
 }
 
-function isLoaded(name: string, tool: object): boolean {
+function declareServers({ mcpServers, secrets }: Stage): Readonly<Record<string, object>> {
+  const declared = Object.entries(mcpServers).map(
+    ([name, url]) => [name, { url, ...credentialOf(url, secrets) }] as const,
+  );
+  return Object.fromEntries(declared.filter(([name, server]) => isLoaded('mcpServers', name, server)));
+}
+
+function credentialOf(url: string, secrets: Stage['secrets']): { readonly credential?: string } {
+  const host = URL.parse(url)?.hostname ?? '';
+  return Object.hasOwn(secrets, host) ? { credential: `${VAULT}/${host}` } : {};
+}
+
+function isLoaded(kind: 'httpTools' | 'mcpServers', name: string, declared: object): boolean {
   try {
-    parseManifest({ httpTools: { [name]: tool } });
+    parseManifest({ [kind]: { [name]: declared } });
     return true;
   } catch (error) {
     if (!isFault(error)) throw error;
-    console.error(`kit: left out: the tool ${name}: ${error.message}`);
+    console.error(`kit: left out: ${name} of ${kind}: ${error.message}`);
     return false;
   }
 }
 
 const VAULT = 'kit';
-const ABSENT = /mcp/;
 /** The kit's runs 1 and 2, those that it revokes and those that it cancels. */
 const SESSIONS = ['1', '2', 'r1', 'r2', 'r3', 'r4', 'r5', 'r6'].map((name) => `session-${name}`);
 /** The one provider that answers in each. */

@@ -20,6 +20,8 @@ export interface Stage {
   readonly tools: Readonly<Record<string, { readonly method: string; readonly url: string }>>;
   /** Base URLs of models by name. */
   readonly providers: Readonly<Record<string, string>>;
+  /** URLs of MCP servers by name. */
+  readonly mcpServers: Readonly<Record<string, string>>;
   readonly listenFailures: readonly string[];
 }
 
