@@ -85,7 +85,9 @@ export class CanaryStand {
       SALLYPORT_CORE_OBSERVE_LISTEN: `127.0.0.1:${observePorts[0]}`,
       SALLYPORT_EGRESS_OBSERVE_LISTEN: `127.0.0.1:${observePorts[1]}`,
       SALLYPORT_GATES_OBSERVE_LISTEN: `127.0.0.1:${observePorts[2]}`,
-      ...(origins.length > 0 ? { SALLYPORT_EXTRA_CA: join(folder, 'roots.pem') } : {}),
+      ...(origins.some(({ caPem }) => caPem !== null)
+        ? { SALLYPORT_EXTRA_CA: join(folder, 'roots.pem') }
+        : {}),
     });
     const [egress, gates] = [await world.egress(), await world.gates()];
     return new CanaryStand({ folder, world, egress, gates, origin, dns, observePorts });
