@@ -49,9 +49,13 @@ function mismatch(what: string): RpcError {
 }
 
 /** Which parameter names what a method is for. */
-const NAMED_BY: Readonly<Record<string, 'name' | 'uri'>> = {
+const NAMED_BY: Readonly<Record<string, 'name' | 'uri' | 'taskId'>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
+  // SEP-2663
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
 };
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;

@@ -207,6 +207,7 @@ const HEADS: readonly (readonly [string, string, JsonObject, More, number, numbe
     -32_020,
   ],
   ['a name encoded', 'tools/call', { name: 'ä' }, { headers: { 'mcp-name': '=?base64?w6Q=?=' } }, 200, 0],
+  ['another task', 'tasks/get', { taskId: 'a' }, { headers: { 'mcp-name': 'b' } }, 400, -32_020],
   ['no argument', 'tools/call', { name: 'headed', arguments: { region: 'eu' } }, {}, 400, -32_020],
   [
     'another argument',
