@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 export const REVISIONS = ['2025-11-25', '2026-07-28'] as const;
 export type Revision = (typeof REVISIONS)[number];
@@ -66,7 +66,7 @@ async function runSuite(
 ): Promise<Scores> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-conformance-'));
   try {
-    const said = await runToEnd([MAIN, ...words, '--output-dir', folder], variables);
+    const said = await runToEnd([MAIN, ...words, '--timeout', '60000', '--output-dir', folder], variables);
     const scores = await readScores(folder, prefix);
     if (scores.size === 0) throw new Error(`the suite ran nothing: ${said.slice(-2_000)}`);
     return scores;
@@ -107,13 +107,16 @@ async function readScores(folder: string, prefix: string): Promise<Scores> {
   for (const file of await readdir(folder, { recursive: true })) {
     const scenario = FOLDER.exec(file)?.[1];
     if (scenario === undefined || !scenario.startsWith(prefix)) continue;
-    const checks = JSON.parse(await readFile(join(folder, file), 'utf8')) as readonly Check[];
-    scores.set(scenario.slice(prefix.length), score(checks));
+    const path = join(folder, file);
+    const checks = JSON.parse(await readFile(path, 'utf8')) as readonly Check[];
+    // What a client said; the suite keeps nothing of a server.
+    const errors = await readFile(join(dirname(path), 'stderr.txt'), 'utf8').catch(() => '');
+    scores.set(scenario.slice(prefix.length), score(checks, errors));
   }
   return scores;
 }
 
-function score(checks: readonly Check[]): Score {
+function score(checks: readonly Check[], errors: string): Score {
   const count = (status: string): number => checks.filter((each) => each.status === status).length;
   const wrong = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
   return {
@@ -121,7 +124,7 @@ function score(checks: readonly Check[]): Score {
     failed: count('FAILURE'),
     warned: count('WARNING'),
     wrong: [...new Set(wrong.map(({ id }) => id))],
-    said: wrong.map(({ id, errorMessage = '' }) => `${id}: ${errorMessage}`),
+    said: wrong.map(({ id, errorMessage = '' }) => `${id}: ${errorMessage} ${errors}`.trim()),
   };
 }
 

@@ -16,12 +16,20 @@ import { PLAIN_TOOLS } from './plain-tools.ts';
 import { PROMPTS } from './prompts.ts';
 import { RESOURCES, readResource, TEMPLATES } from './resources.ts';
 import { form } from './schemas.ts';
-import type { Surroundings } from './tool.ts';
+import { TASK_TOOLS } from './task-tools.ts';
+import { serveTasks, TASKS } from './tasks.ts';
+import type { Surroundings, ToolTable } from './tool.ts';
 
-const TOOLS = { ...PLAIN_TOOLS, ...ASKING_TOOLS };
+const LEGACY_TOOLS: ToolTable = { ...PLAIN_TOOLS, ...ASKING_TOOLS };
+const TOOLS: Readonly<Record<Era, ToolTable>> = {
+  legacy: LEGACY_TOOLS,
+  modern: { ...LEGACY_TOOLS, ...TASK_TOOLS },
+};
+
+type Era = 'modern' | 'legacy';
 
 /** A server for one request or one session. @param changes tell those who listen to any of them */
-export function makeServer(changes: Surroundings['changes']): Server {
+export function makeServer(era: Era, changes: Surroundings['changes']): Server {
   const server = new Server(
     { name: 'conformance', version: '1' },
     {
@@ -31,20 +39,22 @@ export function makeServer(changes: Surroundings['changes']): Server {
         resources: { subscribe: true, listChanged: true },
         logging: {},
         completions: {},
+        ...(era === 'modern' ? { extensions: { [TASKS]: {} } } : {}),
       },
       requestState: { verify: STATES.verify },
     },
   );
-  serveTools(server, changes);
+  serveTools(server, TOOLS[era], changes);
+  if (era === 'modern') serveTasks(server);
   servePrompts(server);
   serveResources(server);
   server.setRequestHandler('completion/complete', async () => ({ completion: { values: [], total: 0 } }));
   return server;
 }
 
-function serveTools(server: Server, changes: Surroundings['changes']): void {
+function serveTools(server: Server, table: ToolTable, changes: Surroundings['changes']): void {
   server.setRequestHandler('tools/list', async () => ({
-    tools: Object.entries(TOOLS).map(([name, { description, inputSchema }]) => ({
+    tools: Object.entries(table).map(([name, { description, inputSchema }]) => ({
       name,
       description,
       // Its type wants JSON that may be changed.
@@ -52,7 +62,7 @@ function serveTools(server: Server, changes: Surroundings['changes']): void {
     })),
   }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const tool = Object.hasOwn(TOOLS, params.name) ? TOOLS[params.name] : undefined;
+    const tool = Object.hasOwn(table, params.name) ? table[params.name] : undefined;
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
     const capabilities = server.getClientCapabilities() ?? {};
     return tool.run(params.arguments ?? {}, context, { changes, capabilities, mint: STATES.mint });

@@ -46,8 +46,8 @@ export async function startConformanceServer(
       for (const each of legacy.servers) void each.sendPromptListChanged();
     },
   };
-  const modern = createMcpHandler(() => makeServer(changes), { legacy: 'reject' });
-  const legacy = new LegacySessions(() => makeServer(changes));
+  const modern = createMcpHandler(() => makeServer('modern', changes), { legacy: 'reject' });
+  const legacy = new LegacySessions(() => makeServer('legacy', changes));
   const serve = async (request: Request): Promise<Response> => {
     const refused =
       hostHeaderValidationResponse(request, [...localhostAllowedHostnames(), host]) ??
