@@ -5,8 +5,8 @@
 import type { ServerResponse } from 'node:http';
 import type { ChangeFeed } from '../core-lite/database/changes.ts';
 import { makeId } from '../core-lite/id.ts';
-import { decideRunStaleness } from '../core-lite/state/session.ts';
 import type { VerifiedToken } from '../core-lite/tokens/verify.ts';
+import { type CallerToken, decideStaleness } from './caller-token.ts';
 import type { Reserved } from './estimate.ts';
 import type { Facts } from './facts.ts';
 import type { StopReason } from './reasons.ts';
@@ -14,10 +14,10 @@ import type { StopReason } from './reasons.ts';
 export type RunToken = VerifiedToken<'run'>;
 
 /** One call that runs. */
-export class Call {
+export class Call<Token extends CallerToken = RunToken> {
   /** Of its row in the ledger, if it gets one. */
   readonly id = makeId('usg');
-  readonly token: RunToken;
+  readonly token: Token;
   readonly at: Date;
   /** Set before anything of it leaves. */
   sent = false;
@@ -28,7 +28,7 @@ export class Call {
   readonly #controller = new AbortController();
   #stopped: StopReason | null = null;
 
-  constructor(token: RunToken, at: Date) {
+  constructor(token: Token, at: Date) {
     this.token = token;
     this.at = at;
   }
@@ -50,6 +50,9 @@ export class Call {
   }
 }
 
+/** Whoever's it is. */
+export type AnyCall = Call<CallerToken>;
+
 export interface CallsOptions {
   readonly feed: ChangeFeed;
   readonly facts: Facts;
@@ -59,7 +62,7 @@ export interface CallsOptions {
 
 export class Calls {
   readonly #options: CallsOptions;
-  readonly #running = new Map<string, Set<Call>>();
+  readonly #running = new Map<string, Set<AnyCall>>();
   #size = 0;
   #closing = false;
   #grace: NodeJS.Timeout | undefined;
@@ -94,7 +97,7 @@ export class Calls {
    * Registers a call, which is also stopped when its client leaves before the answer is whole.
    * @param response `null` for a call that its client's leaving does not end
    */
-  begin(token: RunToken, at: Date, response: ServerResponse | null): Call {
+  begin<Token extends CallerToken>(token: Token, at: Date, response: ServerResponse | null): Call<Token> {
     const call = new Call(token, at);
     if (response) stopWithClient(call, response);
     const ofSession = this.#running.get(token.claims.sub) ?? new Set();
@@ -104,7 +107,7 @@ export class Calls {
     return call;
   }
 
-  end(call: Call): void {
+  end(call: AnyCall): void {
     const ofSession = this.#running.get(call.token.claims.sub);
     if (!ofSession?.delete(call)) return;
     this.#size -= 1;
@@ -126,21 +129,21 @@ export class Calls {
     clearTimeout(this.#grace);
   }
 
-  #all(): Call[] {
+  #all(): AnyCall[] {
     return [...this.#running.values()].flatMap((calls) => [...calls]);
   }
 
-  async #recheckAll(calls: Iterable<Call>): Promise<void> {
+  async #recheckAll(calls: Iterable<AnyCall>): Promise<void> {
     await Promise.all([...calls].map((call) => this.#recheck(call)));
   }
 
-  async #recheck(call: Call): Promise<void> {
+  async #recheck(call: AnyCall): Promise<void> {
     const { facts } = this.#options;
     const { claims, kid } = call.token;
     try {
       const [keys, session] = await Promise.all([facts.keys(), facts.session(claims.sub)]);
       if (!keys.byKid.has(kid)) call.stop('token_untrusted');
-      else if (decideRunStaleness(claims, session)) call.stop('run_stale');
+      else if (decideStaleness(call.token, session)) call.stop('run_stale');
     } catch {
       // While the feed is lost the grace runs; after it, what cannot be read is not served.
       if (!this.#options.feed.live && this.#grace !== undefined) return;
@@ -149,7 +152,7 @@ export class Calls {
   }
 }
 
-function stopWithClient(call: Call, response: ServerResponse): void {
+function stopWithClient(call: AnyCall, response: ServerResponse): void {
   const leave = (): void => {
     if (!response.writableFinished) call.stop('client_left');
   };

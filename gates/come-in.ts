@@ -31,14 +31,14 @@ export async function openWay(
   { raw: response }: FastifyReply,
   maxBytes: number,
 ): Promise<RefusalReason | null> {
-  const { claims } = request.caller.token;
-  const hold = gate.room.open(claims.sub);
+  const { token } = request.caller;
+  const hold = gate.room.open(token.claims.sub);
   const release = (): void => hold.release();
   response.once('close', release);
   // The answer to a pipelined request has no connection before those ahead of it are whole.
   if (!response.socket) request.raw.socket.once('close', release);
   request.coming = { response, maxBytes, hold };
-  const run = await readRun(gate.facts, claims);
+  const run = await readRun(gate.facts, token);
   return typeof run === 'string' ? run : null;
 }
 

@@ -7,7 +7,7 @@ import { isFault } from '../core-lite/errors.ts';
 import type { CrossingRequest, Outcome } from '../core-lite/record/crossing.ts';
 import type { Claim, ClaimAnswer, Crossings } from '../core-lite/record/crossings.ts';
 import type { BodyHold, BodyRoom } from './body-room.ts';
-import type { Call } from './calls.ts';
+import type { AnyCall } from './calls.ts';
 import { type Conclusion, concludeRun } from './crossing/conclude.ts';
 import { Joins } from './crossing/joins.ts';
 import { Keeper, type Kept } from './crossing/keeper.ts';
@@ -67,7 +67,7 @@ export class Crosser {
    * @param work called at most once for each claim. What it gives without having asked `send` is answered to those who
    *   wait now and not kept; a rejection after `send` is `uncertain`
    */
-  async cross(call: Call, request: CrossingRequest, work: CrossingWork): Promise<Crossed> {
+  async cross(call: AnyCall, request: CrossingRequest, work: CrossingWork): Promise<Crossed> {
     for (;;) {
       if (call.stopped) return { refusal: call.stopped };
       const claimed = await this.#claim(call, request);
@@ -99,7 +99,7 @@ export class Crosser {
     this.#keeper.close();
   }
 
-  async #claim(call: Call, request: CrossingRequest): Promise<ClaimAnswer> {
+  async #claim(call: AnyCall, request: CrossingRequest): Promise<ClaimAnswer> {
     const { crossings, record } = this.#options;
     return crossings.claim(callerOf(call.token), request).catch((error: unknown) => {
       record.failure(error);
@@ -108,7 +108,7 @@ export class Crosser {
   }
 
   async #answer(
-    call: Call,
+    call: AnyCall,
     request: CrossingRequest,
     claimed: ClaimAnswer,
     work: CrossingWork,
@@ -141,7 +141,7 @@ export class Crosser {
   }
 
   /** Runs what was claimed. It never rejects. */
-  #begin(call: Call, request: CrossingRequest, claim: Claim, work: CrossingWork): Promise<CrossingEnding> {
+  #begin(call: AnyCall, request: CrossingRequest, claim: Claim, work: CrossingWork): Promise<CrossingEnding> {
     const { crossings, room, record } = this.#options;
     const kept: Kept = { claim, kind: request.kind, sessionId: call.token.claims.sub };
     const hold = room.open(kept.sessionId);
@@ -161,7 +161,7 @@ export class Crosser {
   }
 
   async #run(
-    call: Call,
+    call: AnyCall,
     request: CrossingRequest,
     kept: Kept,
     run: CrossingRun,

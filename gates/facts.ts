@@ -3,10 +3,10 @@ import type { ChangeFeed } from '../core-lite/database/changes.ts';
 import { LiveCache } from '../core-lite/database/live-cache.ts';
 import type { Queryable } from '../core-lite/database/pool.ts';
 import { loadModel, loadModels, type ModelFacts } from '../core-lite/state/model.ts';
-import { decideRunStaleness, loadSessionFacts, type SessionFacts } from '../core-lite/state/session.ts';
+import { loadSessionFacts, type SessionFacts } from '../core-lite/state/session.ts';
 import { loadTenantSettings, type TenantSettings } from '../core-lite/state/tenant-settings.ts';
 import { loadVerifyingKeys, type VerifyingKeys } from '../core-lite/tokens/signing-keys.ts';
-import type { RunClaims } from '../core-lite/tokens/token-kinds.ts';
+import { type CallerToken, decideStaleness } from './caller-token.ts';
 import type { RefusalReason } from './reasons.ts';
 
 export class Facts {
@@ -74,13 +74,13 @@ export class Facts {
 /** The session of a run that still holds, or why it is refused. */
 export async function readRun(
   facts: Facts,
-  claims: RunClaims,
+  token: CallerToken,
 ): Promise<SessionFacts | Extract<RefusalReason, 'facts_unavailable' | 'token_untrusted' | 'run_stale'>> {
-  const session = await facts.session(claims.sub).catch(() => undefined);
+  const session = await facts.session(token.claims.sub).catch(() => undefined);
   if (session === undefined) return 'facts_unavailable';
   // What was minted here names a session that is there, if only as an ended one.
   if (!session) return 'token_untrusted';
-  return decideRunStaleness(claims, session) ?? session;
+  return decideStaleness(token, session) ?? session;
 }
 
 /** A few KiB each; more than a replica serves at once. */

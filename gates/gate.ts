@@ -16,6 +16,7 @@ import type { Starter } from './start.ts';
 
 export interface Gate {
   readonly tokens: TokenCache<'run'>;
+  readonly serviceTokens: TokenCache<'service'>;
   readonly facts: Facts;
   readonly credentials: GateCredentials;
   readonly calls: Calls;

@@ -10,7 +10,8 @@ import { callTool, type ToolCall } from './act/http-call.ts';
 import { formToolAnswer, type ToolAnswer, type ToolFailure } from './act/tool-answer.ts';
 import type { Trace } from './act/tool-identity.ts';
 import { formatError, formatRefusal, send } from './answer.ts';
-import type { Call, RunToken } from './calls.ts';
+import { type CallerToken, mayAsk } from './caller-token.ts';
+import type { AnyCall } from './calls.ts';
 import { crossTool, nameOutcome } from './crossing/http-call.ts';
 import type { Run } from './crossing/run.ts';
 import { decideHttpCall } from './decide/http-call.ts';
@@ -25,7 +26,7 @@ import type { ToolSchemas } from './tool-schemas.ts';
 
 /** A tool call that was read off its connection and authenticated. */
 export interface HttpArrival {
-  readonly token: RunToken;
+  readonly token: CallerToken;
   /** The tool's name as the path has it. */
   readonly tool: string;
   readonly trace: Trace;
@@ -62,10 +63,11 @@ async function serve(
   gate: Gate,
   schemas: ToolSchemas,
   arrival: HttpArrival,
-  call: Call,
+  call: AnyCall,
 ): Promise<Served | RefusalReason> {
-  const session = await readRun(gate.facts, call.token.claims);
+  const session = await readRun(gate.facts, call.token);
   if (typeof session === 'string') return session;
+  if (!mayAsk(call.token, 'tool', arrival.tool)) return 'token_scope';
   const { httpTools } = session.manifest;
   const tool = Object.hasOwn(httpTools, arrival.tool) ? httpTools[arrival.tool] : undefined;
   if (!tool) return UNDECLARED;
@@ -111,7 +113,7 @@ async function decide(
   return { credentialId, way: { decision, call: { ...asked, url, credential } } };
 }
 
-async function startAndAct(gate: Gate, call: Call, decided: Decided): Promise<ToolAnswer | RefusalReason> {
+async function startAndAct(gate: Gate, call: AnyCall, decided: Decided): Promise<ToolAnswer | RefusalReason> {
   if ('failure' in decided.way) return decided.way;
   const unstarted = (await gate.starter.start(call, null))?.refusal;
   if (unstarted) return unstarted === 'client_left' ? { failure: 'http.stopped' } : unstarted;
@@ -130,7 +132,7 @@ async function act(gate: Gate, { way }: Decided, signal: AbortSignal, run: Run |
 function answer(
   gate: Gate,
   arrival: HttpArrival,
-  call: Call,
+  call: AnyCall,
   response: ServerResponse,
   served: Served,
 ): void {

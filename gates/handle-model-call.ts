@@ -76,7 +76,7 @@ async function serve(
   call: Call,
   response: ServerResponse,
 ): Promise<Unanswered | null> {
-  const session = await readRun(gate.facts, call.token.claims);
+  const session = await readRun(gate.facts, call.token);
   if (typeof session === 'string') return { refusal: session };
   const body = await takeBody(gate, arrival, call);
   // Nobody is left to be told, and no model to name in a row.

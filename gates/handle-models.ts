@@ -50,7 +50,7 @@ function format(
 }
 
 async function list(gate: Gate, token: RunToken): Promise<readonly ModelFacts[] | RefusalReason> {
-  const session = await readRun(gate.facts, token.claims);
+  const session = await readRun(gate.facts, token);
   if (typeof session === 'string') return session;
   const { models } = session.manifest;
   const all = await gate.facts.models();

@@ -13,10 +13,12 @@ import {
 } from 'fastify';
 import type { ListenAddress } from '../core-lite/setting-kinds.ts';
 import type { Family } from '../core-lite/state/dialect.ts';
+import type { VerifyingKeys } from '../core-lite/tokens/signing-keys.ts';
 import { SENTINEL } from '../core-lite/vault/placement.ts';
 import { headerValue } from './act/headers.ts';
 import { formatRefusal, type RefusalDetail, type Surface } from './answer.ts';
 import { readToken } from './authenticate.ts';
+import type { CallerToken } from './caller-token.ts';
 import type { RunToken } from './calls.ts';
 import { comeIn } from './come-in.ts';
 import type { Gate } from './gate.ts';
@@ -42,7 +44,7 @@ declare module 'fastify' {
 }
 
 interface Authenticated {
-  readonly token: RunToken;
+  readonly token: CallerToken;
   /** The token as it came. */
   readonly text: string;
 }
@@ -91,16 +93,40 @@ export function buildListener({ gate, hosts }: ListenOptions): FastifyInstance {
 }
 
 /** Sets `request.caller`, or answers why not. For routes that ask for a run token, before their body is read. */
-export async function authenticate(
+export function authenticate(gate: Gate, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  return authenticateWith(gate, request, reply, (text, keys) => gate.tokens.verify(text, keys, gate.now()));
+}
+
+/** For routes that core calls outside a run too. */
+export function authenticateCaller(
   gate: Gate,
   request: FastifyRequest,
   reply: FastifyReply,
+): Promise<unknown> {
+  return authenticateWith(gate, request, reply, async (text, keys) => {
+    const run = await gate.tokens.verify(text, keys, gate.now());
+    if (run !== 'token_untrusted') return run;
+    return gate.serviceTokens.verify(text, keys, gate.now());
+  });
+}
+
+/** The token of a route that asks for a run's. */
+export function runOf({ caller: { token } }: FastifyRequest): RunToken {
+  if (token.kind !== 'run') throw new TypeError('a route of runs has let another token in');
+  return token;
+}
+
+async function authenticateWith(
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  verify: (text: string, keys: VerifyingKeys) => Promise<CallerToken | RefusalReason>,
 ): Promise<unknown> {
   const found = readToken(request.raw.rawHeaders, queryOf(request));
   if (typeof found === 'string') return refuse(gate, request, reply, found, MORE_THAN_ONE[found]);
   const keys = await gate.facts.keys().catch(() => null);
   if (!keys) return refuse(gate, request, reply, 'facts_unavailable');
-  const token = await gate.tokens.verify(found.text, keys, gate.now());
+  const token = await verify(found.text, keys);
   const standsIn = found.text === SENTINEL ? STANDS_IN : undefined;
   if (typeof token === 'string') return refuse(gate, request, reply, token, standsIn);
   request.caller = { token, text: found.text };

@@ -74,6 +74,7 @@ async function serve(base: Base): Promise<Service> {
   const crosser = hold(new Crosser({ crossings, facts, room, record: crossingRecord }));
   const gate: Gate = {
     tokens: new TokenCache('run'),
+    serviceTokens: new TokenCache('service'),
     facts,
     credentials,
     calls,

@@ -90,6 +90,11 @@ export const REFUSALS = {
     'the session declares no such MCP server',
     'open a session whose manifest declares it',
   ),
+  token_scope: final(
+    403,
+    'the service token is for another server or tool',
+    'mint one that names it: POST /v1/sessions/{session}/service-tokens',
+  ),
   credential_user: final(403, 'the credential is another person’s', 'use one of the session’s own user'),
   credential_host: final(
     403,

@@ -6,7 +6,7 @@ import type { Logger } from '../core-lite/log.ts';
 import type { TokenCounts, UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import type { Dialect } from '../core-lite/state/dialect.ts';
 import type { PassedOver } from './act/first-look.ts';
-import type { Call } from './calls.ts';
+import type { AnyCall, Call } from './calls.ts';
 import { bookFigures, decideCharge, type Passed, presumeTokens } from './charge.ts';
 import type { Candidate } from './decide/model-call.ts';
 import type { McpOutcome } from './mcp/middle/outcomes.ts';
@@ -148,7 +148,7 @@ export class Recorder {
     };
   }
 
-  toolCall(call: Call, tool: string, outcome: ToolOutcome, facts: ToolCallFacts): void {
+  toolCall(call: AnyCall, tool: string, outcome: ToolOutcome, facts: ToolCallFacts): void {
     const ms = this.#since(call);
     this.#options.metrics.toolCall(outcome, ms, facts.resultBytes);
     const { sub: session, trn: turn, agt: agent } = call.token.claims;
@@ -157,7 +157,7 @@ export class Recorder {
     this.#options.logger.info({ ...names, outcome, ...facts, ms }, 'tool call');
   }
 
-  mcpRequest(call: Call, { ms, ...facts }: McpRequestFacts): void {
+  mcpRequest(call: AnyCall, { ms, ...facts }: McpRequestFacts): void {
     const { method, outcome, resultBytes } = facts;
     this.#options.metrics.mcpRequest({ method, outcome, durationMs: ms, resultBytes });
     const { sub: session, trn: turn, agt: agent } = call.token.claims;
@@ -166,7 +166,7 @@ export class Recorder {
   }
 
   /** A server changed a tool under a session that had been shown it. */
-  toolChanged(call: Call, changed: { server: string; tool: string; action: 'report' | 'refuse' }): void {
+  toolChanged(call: AnyCall, changed: { server: string; tool: string; action: 'report' | 'refuse' }): void {
     const { metrics, logger } = this.#options;
     const { sub: session, trn: turn, agt: agent } = call.token.claims;
     metrics.changedTools.inc({ action: changed.action });
@@ -198,7 +198,7 @@ export class Recorder {
     return null;
   }
 
-  #since(call: Call): number {
+  #since(call: AnyCall): number {
     return this.#options.now().getTime() - call.at.getTime();
   }
 }

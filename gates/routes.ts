@@ -10,7 +10,7 @@ import { handleCancel } from './handle-cancel.ts';
 import { handleHttpCall } from './handle-http-call.ts';
 import { handleModelCall } from './handle-model-call.ts';
 import { handleModels } from './handle-models.ts';
-import { authenticate, familyOf, queryOf, refuse } from './listen.ts';
+import { authenticate, authenticateCaller, familyOf, queryOf, refuse, runOf } from './listen.ts';
 import { isKeyFit, readKey } from './read/idempotency-key.ts';
 import { isJsonHead, judgeModelHead } from './read/model-request.ts';
 import { bodyOf, judgeMedia, origin } from './read/own-request.ts';
@@ -22,17 +22,23 @@ export function addRoutes(app: FastifyInstance, gate: Gate, schemas: ToolSchemas
   app.route({ method: ['GET', 'HEAD'], url: '/', handler: async () => 'sallyport gates\n' });
   void app.register(async (calls) => {
     calls.addHook('onRequest', (request, reply) => authenticate(gate, request, reply));
-    calls.addHook('preHandler', async (request, reply) =>
-      isRefusal(request.body) ? refuse(gate, request, reply, request.body) : undefined,
-    );
+    calls.addHook('preHandler', (request, reply) => refuseBody(gate, request, reply));
     for (const [path, operation] of Object.entries(BODY_PATHS)) addBodyRoute(calls, gate, path, operation);
     for (const version of MODEL_VERSIONS) {
       addModelPathRoute(calls, gate, `${version}/models/*`);
       addModelsRoutes(calls, gate, `${version}/models`);
     }
-    addToolRoute(calls, gate, schemas);
     addCancelRoute(calls, gate);
   });
+  void app.register(async (calls) => {
+    calls.addHook('onRequest', (request, reply) => authenticateCaller(gate, request, reply));
+    calls.addHook('preHandler', (request, reply) => refuseBody(gate, request, reply));
+    addToolRoute(calls, gate, schemas);
+  });
+}
+
+async function refuseBody(gate: Gate, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  return isRefusal(request.body) ? refuse(gate, request, reply, request.body) : undefined;
 }
 
 /** A route whose body names the model. */
@@ -68,7 +74,7 @@ function addModelPathRoute(app: FastifyInstance, gate: Gate, path: string): void
 
 function addModelsRoutes(app: FastifyInstance, gate: Gate, path: string): void {
   const list = async (request: FastifyRequest, reply: FastifyReply, name: string | null): Promise<void> => {
-    const { token } = request.caller;
+    const token = runOf(request);
     const family = familyOf(request) ?? 'openai';
     const query = new URLSearchParams(queryOf(request));
     reply.hijack();
@@ -85,7 +91,8 @@ async function hand(
   operation: Operation,
   pathModel: string | null,
 ): Promise<void> {
-  const { token, text: tokenText } = request.caller;
+  const token = runOf(request);
+  const { text: tokenText } = request.caller;
   const headers = request.raw.rawHeaders;
   const arrival = {
     operation,
@@ -140,7 +147,7 @@ function addCancelRoute(app: FastifyInstance, gate: Gate): void {
     { onRequest },
     async (request, reply) => {
       reply.hijack();
-      const { token } = request.caller;
+      const token = runOf(request);
       await handleCancel(gate, { token, key: request.params.key, ...origin(request) }, reply.raw);
     },
   );

@@ -7,7 +7,7 @@
 import type { BudgetState, CallStarts, StartRefusal } from '../core-lite/record/call-starts.ts';
 import type { UsageLedger } from '../core-lite/record/usage-ledger.ts';
 import type { RefusalDetail } from './answer.ts';
-import type { Call } from './calls.ts';
+import type { AnyCall } from './calls.ts';
 import type { Reserved } from './estimate.ts';
 import type { RefusalReason, StopReason } from './reasons.ts';
 
@@ -36,7 +36,7 @@ export class Starter {
    * `null` when the call has started, else why it may not.
    * @param spend what it may cost; `null` for the fence alone: what counts against no budget
    */
-  async start(call: Call, spend: Reserved | null): Promise<Unstarted | null> {
+  async start(call: AnyCall, spend: Reserved | null): Promise<Unstarted | null> {
     if (call.stopped) return { refusal: call.stopped };
     const first = await this.#ask(call, spend);
     const again = first && heldByOthers(first) && (await this.#options.ledger.settle());
@@ -47,11 +47,14 @@ export class Starter {
     return call.stopped ? { refusal: call.stopped } : null;
   }
 
-  #ask({ id, at, token }: Call, spend: Reserved | null): Promise<StartRefusal | null> {
-    const { sub: sessionId, trn: turnId, agt: agent, epc: leaseEpoch } = token.claims;
+  #ask({ id, at, token }: AnyCall, spend: Reserved | null): Promise<StartRefusal | null> {
     const { starts, onFailure } = this.#options;
-    const start = { id, at, sessionId, turnId, agent, leaseEpoch, spend };
-    return starts.start(start).catch((error: unknown) => {
+    const { sub: sessionId, trn: turnId, agt: agent, epc: leaseEpoch } = token.claims;
+    const started =
+      turnId === undefined
+        ? starts.startService(sessionId)
+        : starts.start({ id, at, sessionId, turnId, agent, leaseEpoch, spend });
+    return started.catch((error: unknown) => {
       onFailure(error);
       return UNTOLD;
     });

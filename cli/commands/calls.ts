@@ -12,7 +12,7 @@ interface CallAnswer {
   readonly server: string | null;
   readonly tool: string;
   readonly credentialId: string | null;
-  readonly turnId: string;
+  readonly turnId: string | null;
   readonly status: string;
   readonly code: string | null;
   readonly startedAt: string;
@@ -52,7 +52,7 @@ export const calls = defineCommand({
 function formatCall(call: CallAnswer): string[] {
   return [
     formatMoment(call.startedAt),
-    call.turnId,
+    call.turnId ?? '-',
     call.server === null ? call.tool : `${call.server}/${call.tool}`,
     call.key,
     [call.status, call.code].filter(Boolean).join(' '),

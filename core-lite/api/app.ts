@@ -30,6 +30,7 @@ import { leaseRoutes } from './leases.ts';
 import { modelRoutes } from './models.ts';
 import { publicRoutes } from './public.ts';
 import { describeMisfit } from './schemas.ts';
+import { serviceTokenRoutes } from './service-tokens.ts';
 import { sessionRoutes } from './sessions.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
 import { tenantSettingRoutes } from './tenant-settings.ts';
@@ -168,6 +169,7 @@ const ADMIN_ROUTES: readonly Routes[] = [
   sessionRoutes,
   turnRoutes,
   leaseRoutes,
+  serviceTokenRoutes,
   modelRoutes,
   budgetRoutes,
   tenantSettingRoutes,

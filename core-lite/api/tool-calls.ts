@@ -40,7 +40,7 @@ const CallRow = Type.Object({
   server: nullable(Type.String()),
   tool: Type.String(),
   credentialId: nullable(Type.String()),
-  turnId: Type.String(),
+  turnId: nullable(Type.String()),
   agent: Type.String(),
   status: Type.Unsafe<CrossingStatus>({ type: 'string', enum: [...CROSSING_STATUSES] }),
   code: nullable(Type.String()),

@@ -56,9 +56,13 @@ export interface BudgetState {
 }
 
 export class CallStarts {
+  readonly #db: Queryable;
+  readonly #replica: ReplicaName;
   readonly #starts: GroupCommit<CallStart, StartRefusal | null>;
 
   constructor(db: Queryable, replica: ReplicaName) {
+    this.#db = db;
+    this.#replica = replica;
     this.#starts = new GroupCommit({
       write: (rows) => startCalls(db, replica, rows),
       maxBatch: MAX_BATCH,
@@ -69,6 +73,16 @@ export class CallStarts {
   /** Resolves when the call has started, to `null`, or to why it may not. Rejects where that cannot be told. */
   start(call: CallStart): Promise<StartRefusal | null> {
     return this.#starts.add(call);
+  }
+
+  /** A call outside a run, for a session that is open. Rejects where that cannot be told. */
+  async startService(sessionId: string): Promise<StartRefusal | null> {
+    const [row] = await this.#db.query<{ said: 'started' | 'run_stale' | 'replica_dead' }>(
+      'SELECT start_service_call($1, $2, $3) AS said',
+      [...proveReplica(this.#replica), sessionId],
+    );
+    const said = row?.said ?? 'replica_dead';
+    return said === 'started' ? null : { reason: said };
   }
 
   close(): Promise<void> {

@@ -10,7 +10,8 @@ export interface KeyedCallRecord {
   readonly server: string | null;
   readonly tool: string;
   readonly credentialId: string | null;
-  readonly turnId: string;
+  /** `null`: outside a run. */
+  readonly turnId: string | null;
   readonly agent: string;
   readonly status: CrossingStatus;
   readonly code: string | null;

@@ -13,9 +13,10 @@ import { proveReplica, type ReplicaName } from './replica-name.ts';
 /** The run that asks. */
 export interface CrossingCaller {
   readonly sessionId: string;
-  readonly turnId: string;
+  /** `null`, both: outside a run. */
+  readonly turnId: string | null;
   readonly agent: string;
-  readonly leaseEpoch: number;
+  readonly leaseEpoch: number | null;
 }
 
 /** A crossing that this replica owns, until it is settled or given back. */

@@ -3,7 +3,7 @@
  * statement, so that they are of one moment; and whether a run's token still speaks for it.
  */
 import type { Queryable } from '../database/pool.ts';
-import type { EgressClaims, RunClaims } from '../tokens/token-kinds.ts';
+import type { EgressClaims, RunClaims, ServiceClaims } from '../tokens/token-kinds.ts';
 import { type Manifest, type ManifestRow, restoreManifest } from './manifest/manifest.ts';
 
 /** What egress may read of a session too. */
@@ -42,6 +42,11 @@ export async function loadTurnFacts(db: Queryable, sessionId: string): Promise<T
 export function decideRunStaleness(claims: RunClaims, facts: TurnFacts | null): 'run_stale' | null {
   if (!facts || facts.ended || facts.id !== claims.sub) return 'run_stale';
   return claims.epc === facts.leaseEpoch && claims.trn === facts.activeTurn ? null : 'run_stale';
+}
+
+/** Whether a call outside a run may be made for a session: while it is open. */
+export function decideServiceStaleness(claims: ServiceClaims, facts: TurnFacts | null): 'run_stale' | null {
+  return !facts || facts.ended || facts.id !== claims.sub ? 'run_stale' : null;
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { isId } from '../id.ts';
 
-export type TokenKind = 'run' | 'host' | 'egress';
+export type TokenKind = 'run' | 'service' | 'host' | 'egress';
 
 interface ClaimRule {
   readonly required: boolean;
@@ -25,6 +25,16 @@ export interface RunClaims {
   readonly agt: string;
   readonly epc: number;
 }
+/** Of core's own call outside a run: one server, or one HTTP tool, of a session. */
+export interface ServiceClaims {
+  readonly sub: string;
+  readonly agt: string;
+  readonly srv?: string;
+  readonly tol?: string;
+  /** No run's. */
+  readonly trn?: never;
+  readonly epc?: never;
+}
 interface HostClaims {
   readonly sub: string;
   readonly hep: number;
@@ -36,6 +46,7 @@ export interface EgressClaims extends HostClaims {
 }
 export interface ClaimsOf {
   readonly run: RunClaims;
+  readonly service: ServiceClaims;
   readonly host: HostClaims;
   readonly egress: EgressClaims;
 }
@@ -61,6 +72,12 @@ export const TOKEN_KINDS: Readonly<Record<TokenKind, KindRule>> = {
       agt: required(isName),
       epc: required(isEpoch),
     },
+  },
+  service: {
+    typ: 'sallyport-service+jwt',
+    aud: 'sallyport-gates',
+    lifetimeS: 60,
+    claims: { sub: required(id('ses')), agt: required(isName), srv: optional(isName), tol: optional(isName) },
   },
   host: {
     typ: 'sallyport-host+jwt',

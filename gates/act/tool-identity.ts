@@ -1,10 +1,10 @@
-/** What a tool is told of the call that it is part of. All of it comes from the run token, the key and the trace: nothing of it is the caller's to say. */
+/** What a tool is told of the call that it is part of. All of it comes from the token, the key and the trace: nothing of it is the caller's to say. */
 import { randomBytes } from 'node:crypto';
-import type { RunToken } from '../calls.ts';
+import type { CallerToken } from '../caller-token.ts';
 import { headerValue, type RawHeaders } from './headers.ts';
 
 export interface ToolCaller {
-  readonly token: RunToken;
+  readonly token: CallerToken;
   /** The caller's `Idempotency-Key`, where the call is keyed. */
   readonly key: string | null;
   readonly trace: Trace;
@@ -31,8 +31,7 @@ export function identityHeaders({ token, key, trace }: ToolCaller): string[] {
   return [
     'sallyport-session-id',
     sub,
-    'sallyport-turn-id',
-    trn,
+    ...(trn === undefined ? [] : ['sallyport-turn-id', trn]),
     'sallyport-agent-id',
     agt,
     ...(key === null ? [] : ['idempotency-key', key]),

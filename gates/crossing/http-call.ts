@@ -4,7 +4,7 @@
  */
 import { bareOutcome, type Outcome } from '../../core-lite/record/crossing.ts';
 import { formToolAnswer, type ToolAnswer } from '../act/tool-answer.ts';
-import type { Call } from '../calls.ts';
+import type { AnyCall } from '../calls.ts';
 import type { Crosser } from '../cross.ts';
 import { HTTP_OUTCOMES, type HttpOutcome } from '../http-outcomes.ts';
 import { writeCanonical } from '../read/canonical-json.ts';
@@ -21,7 +21,7 @@ export interface KeyedTool {
 /** Never rejects. */
 export async function crossTool(
   crosser: Crosser,
-  call: Call,
+  call: AnyCall,
   { input, ...named }: KeyedTool,
   work: (run: Run) => Promise<ToolAnswer>,
 ): Promise<Outcome | RefusalReason> {

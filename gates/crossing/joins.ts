@@ -4,7 +4,7 @@
  * while somebody does.
  */
 import type { Crossings } from '../../core-lite/record/crossings.ts';
-import type { Call } from '../calls.ts';
+import type { AnyCall } from '../calls.ts';
 import { pause } from './pause.ts';
 import { type CrossingEnding, whileCalled } from './waiting.ts';
 
@@ -25,7 +25,7 @@ export class Joins {
   }
 
   /** Never rejects. */
-  async wait(call: Call, id: string): Promise<CrossingEnding> {
+  async wait(call: AnyCall, id: string): Promise<CrossingEnding> {
     const join = this.#joins.get(id) ?? this.#begin(call.token.claims.sub, id);
     join.waiting += 1;
     try {

@@ -6,7 +6,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { Logger } from '../../core-lite/log.ts';
 import type { CrossingRequest } from '../../core-lite/record/crossing.ts';
 import type { Claim } from '../../core-lite/record/crossings.ts';
-import type { RunToken } from '../calls.ts';
+import type { CallerToken } from '../caller-token.ts';
 import type { Conclusion } from './conclude.ts';
 import type { CrossingEnding } from './waiting.ts';
 
@@ -46,7 +46,7 @@ export class CrossingRecord {
     this.#calls.inc({ answer });
   }
 
-  crossing(token: RunToken, request: CrossingRequest, claim: Claim, end: CrossingEnd): void {
+  crossing(token: CallerToken, request: CrossingRequest, claim: Claim, end: CrossingEnd): void {
     const { sub: session, trn: turn, agt: agent } = token.claims;
     const { kind, server, tool, credentialId: credential } = request;
     const { status, code, bytes } = describeEnd(end);

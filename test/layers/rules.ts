@@ -84,6 +84,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {};
 export const REVEALERS: Readonly<Record<string, string>> = {
   'core-lite/api/admin-keys.ts': 'answers with a new admin key, once',
   'core-lite/api/leases.ts': 'answers with the tokens of a run',
+  'core-lite/api/service-tokens.ts': 'answers with the token, once',
   'egress/act/inject.ts': 'puts the secret on the request',
   'egress/scrub/forms.ts': 'makes the forms that are looked for in an answer',
   'egress/authority.ts': 'opens the key of the egress CA',

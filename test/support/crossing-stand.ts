@@ -21,13 +21,19 @@ export interface CrossingStand {
   readonly installation: Installation;
   /** Acts as the gates. */
   readonly gates: Database;
-  run(): Promise<CrossingCaller>;
+  run(): Promise<RunCaller>;
   replica(): Promise<TestReplica>;
   /** Claims it for sure. */
   claim(replica: TestReplica, caller: CrossingCaller, request?: Partial<CrossingRequest>): Promise<Claim>;
   /** The one row of the session, as its owner sees it. */
   row(caller: CrossingCaller): Promise<CrossingRow>;
   close(): Promise<void>;
+}
+
+/** Of a run. */
+interface RunCaller extends CrossingCaller {
+  readonly turnId: string;
+  readonly leaseEpoch: number;
 }
 
 interface CrossingRow {
@@ -86,7 +92,7 @@ export function completed(body: string): Outcome {
   return { status: 'completed', code: null, body };
 }
 
-async function openRun(owner: Database): Promise<CrossingCaller> {
+async function openRun(owner: Database): Promise<RunCaller> {
   const input = { agent: 'tester', environment: null, user: null, manifest: MANIFEST };
   const session = await owner.transaction((tx) => openSession(tx, input));
   const turn = await owner.transaction((tx) => startTurn(tx, session.id));

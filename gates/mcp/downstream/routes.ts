@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { contentCoding } from '../../act/headers.ts';
 import { isRefusal, openWay } from '../../come-in.ts';
 import type { Gate } from '../../gate.ts';
-import { authenticate, refuse } from '../../listen.ts';
+import { authenticate, refuse, runOf } from '../../listen.ts';
 import { readBody } from '../../read/body.ts';
 import type { RefusalReason } from '../../reasons.ts';
 import type { Arrival, Downstream } from './context.ts';
@@ -91,7 +91,7 @@ async function takeBody(
 
 function arrivalOf(request: FastifyRequest<Params>): Arrival {
   return {
-    token: request.caller.token,
+    token: runOf(request),
     server: request.params.server ?? null,
     source: request.ip,
     userAgent: request.headers['user-agent'] ?? '',

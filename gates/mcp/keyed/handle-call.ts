@@ -3,7 +3,8 @@
  * runs at most once, outlives its caller, and what it gave is kept.
  */
 import type { Outcome } from '../../../core-lite/record/crossing.ts';
-import type { Call } from '../../calls.ts';
+import { mayAsk } from '../../caller-token.ts';
+import type { AnyCall } from '../../calls.ts';
 import type { Run } from '../../crossing/run.ts';
 import { readRun } from '../../facts.ts';
 import type { Gate } from '../../gate.ts';
@@ -23,12 +24,13 @@ export async function serveToolCall(
   gate: Gate,
   servers: DeclaredServers,
   arrival: KeyedArrival,
-  call: Call,
+  call: AnyCall,
 ): Promise<{ readonly body: string } | Malformed | RefusalReason> {
-  const session = await readRun(gate.facts, call.token.claims);
+  const session = await readRun(gate.facts, call.token);
   if (typeof session === 'string') return session;
   const asked = readToolCall(arrival.body);
   if (typeof asked === 'string') return { malformed: asked };
+  if (!mayAsk(call.token, 'server', asked.server)) return 'token_scope';
   const at = findDeclared(session, asked.server);
   if (!at) return 'server_undeclared';
   const began = performance.now();
@@ -53,7 +55,7 @@ export async function serveToolCall(
 async function callOnce(
   gate: Gate,
   servers: DeclaredServers,
-  call: Call,
+  call: AnyCall,
   at: DeclaredServer,
   asked: ToolAsked,
 ): Promise<Outcome | RefusalReason> {
@@ -67,7 +69,7 @@ async function callOnce(
 async function cross(
   gate: Gate,
   servers: DeclaredServers,
-  call: Call,
+  call: AnyCall,
   at: DeclaredServer,
   asked: ToolAsked,
   key: string,
@@ -89,7 +91,7 @@ async function cross(
 /** @param run of a keyed call: without its word nothing of the call is written */
 async function reachAndAsk(
   servers: DeclaredServers,
-  call: Call,
+  call: AnyCall,
   at: DeclaredServer,
   { tool, arguments: args }: ToolAsked,
   signal: AbortSignal,

@@ -1,5 +1,6 @@
 /** The routes that a harness keeps a server's connection with: it begins, it lists, it ends. */
-import type { Call } from '../../calls.ts';
+import { mayAsk } from '../../caller-token.ts';
+import type { AnyCall } from '../../calls.ts';
 import { readRun } from '../../facts.ts';
 import type { Gate } from '../../gate.ts';
 import type { RefusalReason } from '../../reasons.ts';
@@ -21,12 +22,13 @@ export async function serveServer(
   servers: DeclaredServers,
   operation: ServerOperation,
   { body }: Pick<KeyedArrival, 'body'>,
-  call: Call,
+  call: AnyCall,
 ): Promise<{ readonly body: string } | Malformed | RefusalReason> {
-  const session = await readRun(gate.facts, call.token.claims);
+  const session = await readRun(gate.facts, call.token);
   if (typeof session === 'string') return session;
   const asked = readServer(body);
   if (typeof asked === 'string') return { malformed: asked };
+  if (!mayAsk(call.token, 'server', asked.server)) return 'token_scope';
   const at = findDeclared(session, asked.server);
   if (!at) return 'server_undeclared';
   const unstarted = await gate.starter.start(call, null);
@@ -44,7 +46,7 @@ export async function serveServer(
 async function openAnd(
   servers: DeclaredServers,
   operation: 'connect' | 'list',
-  call: Call,
+  call: AnyCall,
   at: DeclaredServer,
 ): Promise<{ readonly body: string } | Failed> {
   const talk = await servers.open(call, at, call.signal);
@@ -57,7 +59,7 @@ function describe({ name: server, about }: ServerTalk): object {
   return { server, protocolVersion, serverInfo, capabilities, instructions };
 }
 
-async function list(talk: ServerTalk, { signal }: Call): Promise<{ readonly body: string } | Failed> {
+async function list(talk: ServerTalk, { signal }: AnyCall): Promise<{ readonly body: string } | Failed> {
   const read = await talk.listTools(ownRequest('tools/list', {}), ownWay(signal));
   if ('shown' in read) return { body: formResult({ server: talk.name, tools: read.shown }) };
   if ('failure' in read) return read;

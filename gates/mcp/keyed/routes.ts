@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isRefusal, openWay } from '../../come-in.ts';
 import type { Gate } from '../../gate.ts';
-import { authenticate, refuse } from '../../listen.ts';
+import { authenticateCaller, refuse } from '../../listen.ts';
 import { isKeyFit, readKey } from '../../read/idempotency-key.ts';
 import { bodyOf, judgeMedia, origin } from '../../read/own-request.ts';
 import type { DeclaredServers } from '../middle/declared-servers.ts';
@@ -12,7 +12,7 @@ import { type KeyedArrival, serveKeyed } from './serve.ts';
 
 export function addKeyedRoutes(app: FastifyInstance, gate: Gate, servers: DeclaredServers): void {
   void app.register(async (keyed) => {
-    keyed.addHook('onRequest', (request, reply) => authenticate(gate, request, reply));
+    keyed.addHook('onRequest', (request, reply) => authenticateCaller(gate, request, reply));
     keyed.addHook('preHandler', async (request, reply) =>
       isRefusal(request.body) ? refuse(gate, request, reply, request.body) : undefined,
     );

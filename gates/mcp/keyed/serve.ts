@@ -1,12 +1,13 @@
 /** What the product's own routes of MCP share: whose run it is, and how an answer goes out. */
 import type { ServerResponse } from 'node:http';
 import { formatError, formatRefusal, send } from '../../answer.ts';
-import type { Call, RunToken } from '../../calls.ts';
+import type { CallerToken } from '../../caller-token.ts';
+import type { AnyCall } from '../../calls.ts';
 import type { Gate } from '../../gate.ts';
 import type { RefusalReason } from '../../reasons.ts';
 
 export interface KeyedArrival {
-  readonly token: RunToken;
+  readonly token: CallerToken;
   /** Its `Idempotency-Key`; `null` for a call that ends with its caller. */
   readonly key: string | null;
   readonly source: string;
@@ -26,7 +27,7 @@ export async function serveKeyed(
   gate: Gate,
   arrival: KeyedArrival,
   response: ServerResponse,
-  work: (call: Call) => Promise<Served>,
+  work: (call: AnyCall) => Promise<Served>,
 ): Promise<void> {
   const call = gate.calls.begin(arrival.token, gate.now(), response);
   try {

@@ -1,5 +1,5 @@
 /** Finds the server that has a tool, a prompt or a resource: by what is remembered, else by asking all for their lists. */
-import type { Call } from '../../calls.ts';
+import type { AnyCall } from '../../calls.ts';
 import type { Gate } from '../../gate.ts';
 import type { Answer } from '../messages.ts';
 import { recordRequest } from '../middle/record-request.ts';
@@ -13,7 +13,7 @@ import { KEYS, type ListRead, readList } from './read-list.ts';
 
 export interface HoldersOptions {
   readonly gate: Pick<Gate, 'record'>;
-  readonly call: Call;
+  readonly call: AnyCall;
   readonly talks: readonly ServerTalk[];
   readonly servers: readonly string[];
   readonly absent: readonly Named[];

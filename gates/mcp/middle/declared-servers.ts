@@ -2,7 +2,7 @@
 import type { McpTools } from '../../../core-lite/record/mcp-tools.ts';
 import type { McpServer } from '../../../core-lite/state/manifest/mcp-server.ts';
 import type { SessionFacts } from '../../../core-lite/state/session.ts';
-import type { Call } from '../../calls.ts';
+import type { AnyCall } from '../../calls.ts';
 import type { Gate } from '../../gate.ts';
 import { ArgumentSchemas } from '../see/argument-schemas.ts';
 import { ServerTools } from '../see/server-tools.ts';
@@ -53,7 +53,7 @@ export class DeclaredServers {
    * Rejects with a Fault only.
    * @param call for which it is asked; its credential is written there
    */
-  async open(call: Call, at: DeclaredServer, signal: AbortSignal): Promise<ServerTalk | Failed> {
+  async open(call: AnyCall, at: DeclaredServer, signal: AbortSignal): Promise<ServerTalk | Failed> {
     const { session, name, declared } = at;
     const credentialId = await this.judge(at);
     if (typeof credentialId === 'object' && credentialId) return credentialId;

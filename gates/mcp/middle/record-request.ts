@@ -1,5 +1,5 @@
 /** What is kept of a request to a server: one log line and counts, of names that the session was shown alone. */
-import type { Call } from '../../calls.ts';
+import type { AnyCall } from '../../calls.ts';
 import type { Gate } from '../../gate.ts';
 import { sizeOf } from '../see/result-limit.ts';
 import type { Asked } from '../upstream/server.ts';
@@ -22,7 +22,7 @@ export interface RequestEnd {
 
 export function recordRequest(
   { record }: Pick<Gate, 'record'>,
-  call: Call,
+  call: AnyCall,
   { name: server, tools }: Recorded,
   { asked: { method, params }, end, at }: RequestEnd,
 ): void {
@@ -43,7 +43,7 @@ export function recordRequest(
 /** A server that could not be asked anything. */
 export function recordUnopened(
   { record }: Pick<Gate, 'record'>,
-  call: Call,
+  call: AnyCall,
   server: string,
   outcome: McpOutcome,
 ): void {

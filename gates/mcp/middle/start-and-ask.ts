@@ -1,5 +1,5 @@
 /** The fence of a request, and what the end of its run makes of what came of it. */
-import type { Call } from '../../calls.ts';
+import type { AnyCall } from '../../calls.ts';
 import type { Gate } from '../../gate.ts';
 import type { McpRefusal } from '../way.ts';
 import type { Said } from './server-talk.ts';
@@ -11,7 +11,7 @@ export interface Started {
 
 export async function startAndAsk(
   { starter }: Pick<Gate, 'starter'>,
-  call: Call,
+  call: AnyCall,
   started: Started,
   ask: () => Promise<Said>,
 ): Promise<Said | McpRefusal> {
@@ -22,7 +22,7 @@ export async function startAndAsk(
 }
 
 /** What the end of the run ended is told as that. */
-export function tellStop<T extends object>(call: Call, outcome: T): T | McpRefusal {
+export function tellStop<T extends object>(call: AnyCall, outcome: T): T | McpRefusal {
   const ended = 'failure' in outcome && outcome.failure === 'stopped' && call.stopped;
   return ended && ended !== 'client_left' ? { refusal: ended } : outcome;
 }

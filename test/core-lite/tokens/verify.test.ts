@@ -38,10 +38,11 @@ beforeAll(async () => {
 
 const CLAIMS: ClaimsOf = {
   run: { sub: SES, trn: TRN, agt: 'agent-1', epc: 7 },
+  service: { sub: SES, agt: 'agent-1', srv: 'github' },
   host: { sub: ENV, hep: 0, pod: 'none' },
   egress: { sub: ENV, hep: 3, pod: 'pod-uid-1', ses: SES, trn: TRN },
 };
-const KINDS: readonly TokenKind[] = ['run', 'host', 'egress'];
+const KINDS: readonly TokenKind[] = ['run', 'service', 'host', 'egress'];
 
 describe('what is minted', () => {
   it.each(KINDS)('as %s verifies as it, and tells what it was minted with', async (kind) => {
