@@ -14,6 +14,8 @@ export type Sink = Pick<Exchange, 'begin' | 'send' | 'finish' | 'abandon'>;
 export interface ExchangeOptions {
   /** Beside those of its kind. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Its answer has headers of its own: it never begins by itself, however long it takes. */
+  readonly whole?: boolean;
   /** What keeps its events, where a client can take the stream up again. */
   readonly keep?: (() => KeptStream) | null;
 }
@@ -21,7 +23,7 @@ export interface ExchangeOptions {
 export class Exchange {
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
-  readonly #patience: NodeJS.Timeout;
+  readonly #patience: NodeJS.Timeout | undefined;
   #stream: EventStream | null = null;
   #kept: KeptStream | null = null;
   #ended = false;
@@ -29,7 +31,7 @@ export class Exchange {
   constructor(response: ServerResponse, options: ExchangeOptions = {}) {
     this.#response = response;
     this.#options = options;
-    this.#patience = setTimeout(() => this.begin(), PATIENCE_MS).unref();
+    if (!options.whole) this.#patience = setTimeout(() => this.begin(), PATIENCE_MS).unref();
     response.once('close', () => clearTimeout(this.#patience));
   }
 

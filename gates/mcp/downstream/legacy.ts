@@ -27,15 +27,21 @@ export async function serveInitialize(
   request: RpcRequest,
   response: ServerResponse,
 ): Promise<void> {
-  await withCall(down, arrival, request.id, new Exchange(response), async (call, exchange) => {
-    const peer = await openPeer(down, call, arrival);
-    if (!('about' in peer)) return tell(exchange, request.id, tellUnanswered(peer, arrival.userAgent));
-    const made = initialize(down, arrival, request, peer);
-    if (!made) return tell(exchange, request.id, TOO_MUCH);
-    const { id, result } = made;
-    down.memory.begin(keyOf(id));
-    exchange.finish({ jsonrpc: '2.0', id: request.id, result }, 200, { 'mcp-session-id': id });
-  });
+  await withCall(
+    down,
+    arrival,
+    request.id,
+    new Exchange(response, { whole: true }),
+    async (call, exchange) => {
+      const peer = await openPeer(down, call, arrival);
+      if (!('about' in peer)) return tell(exchange, request.id, tellUnanswered(peer, arrival.userAgent));
+      const made = initialize(down, arrival, request, peer);
+      if (!made) return tell(exchange, request.id, TOO_MUCH);
+      const { id, result } = made;
+      down.memory.begin(keyOf(id));
+      exchange.finish({ jsonrpc: '2.0', id: request.id, result }, 200, { 'mcp-session-id': id });
+    },
+  );
 }
 
 /** A request of a session. Never rejects. */
