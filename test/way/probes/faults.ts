@@ -111,7 +111,7 @@ export const PROTOCOL_FAULTS: Readonly<Record<string, readonly (Proof | None)[]>
   ],
   'a server for each host': [
     proof('fuzz/interception.test.ts', 'an interception passes nothing that a strict reading does not'),
-    proof('way/interception-churn.test.ts', '400 interceptions, each broken off somewhere'),
+    proof('way/interception-churn.test.ts', '150 interceptions, each broken off somewhere'),
   ],
   'a 502 now and then in a burst': [
     proof('way/probes/burst.test.ts', 'fifty at once, ten after ten, are all answered: %s'),
