@@ -141,7 +141,7 @@ export const REFUSALS = {
   ),
   run_busy: passing(
     429,
-    'the run’s calls hold as much as they may: bodies of 64 MiB',
+    'the run’s calls hold as much as they may: bodies of 64 MiB, or 256 that still come',
     'send it again when one of them has ended',
   ),
   rate_limited: passing(429, 'a rate is used up', 'wait as Retry-After says, then send it again'),

@@ -4,7 +4,6 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Arriving, receiveBody, type Unreceived } from '../../../gates/read/arriving-body.ts';
-import { Pieces } from '../../../gates/read/pieces.ts';
 
 let server: Server;
 let socket: Socket;
@@ -123,26 +122,5 @@ describe('a body that comes', () => {
     expect(await second.received).toBe('broken');
     server.close();
     expect(await (await send('Content-Length: 5', '', { signal: over.signal })).received).toBe('broken');
-  });
-});
-
-describe('the pieces of a body', () => {
-  it('are joined in their order, whatever their sizes', () => {
-    const pieces = new Pieces();
-    const sent = Array.from({ length: 3_000 }, (_, i) => Buffer.alloc(i % 700 === 0 ? 5_000 : i % 3, i));
-    for (const piece of sent) pieces.add(piece);
-    const all = Buffer.concat(sent);
-    expect([pieces.bytes, pieces.take().equals(all)]).toEqual([all.length, true]);
-    expect(pieces.take()).toHaveLength(0);
-  });
-
-  it('take little more than their bytes', () => {
-    const before = process.memoryUsage();
-    const pieces = new Pieces();
-    for (let i = 0; i < 1_000_000; i += 1) pieces.add(Buffer.allocUnsafeSlow(1));
-    const after = process.memoryUsage();
-    const took = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
-    expect(took).toBeLessThan(100_000_000);
-    expect(pieces.take()).toHaveLength(1_000_000);
   });
 });
