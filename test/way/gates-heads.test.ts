@@ -79,7 +79,7 @@ describe('a model call', () => {
         'request_malformed',
       ]);
     }
-    const further = await ask('/v1/messages', '{"model":"m","tools":[{"type":"advisor_1","model":"x"}]}');
+    const further = await ask('/v1/messages', '{"model":"m","tools":[{"model":"x","type":"advisor_1"}]}');
     expect([further.status, JSON.parse(further.text).error.code]).toEqual([400, 'further_model']);
     expect(further.text).toContain('a further model: tools.model; leave that field out');
     const later = await ask('/v1/responses', '{"model":"m","background":true}');
