@@ -113,8 +113,8 @@ export const REFUSALS = {
   ),
   body_timeout: passing(
     408,
-    'the body did not come, or stopped coming',
-    'send it again: its first byte within 10 seconds, no pause of 30',
+    'the body did not come, or hardly came any further',
+    'send it again: its first byte within 10 seconds, then 64 KiB or its end within each 30',
   ),
   run_stale: final(
     409,
