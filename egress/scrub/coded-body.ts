@@ -80,8 +80,8 @@ export class CodedBody implements BodyScrubber {
     const { at, readTo } = this.#decoded;
     // What gave no text, such as a table of codes, tells of the text that follows.
     const decodedTo = readTo.text ?? (at > before ? at : at + 1);
-    for (const piece of this.#unread.takeTo(readTo.coded)) this.#addRead(piece, decodedTo);
     if (readTo.text !== null) this.#waitTo(readTo.text);
+    for (const piece of this.#unread.takeTo(readTo.coded)) this.#addRead(piece, decodedTo);
   }
 
   /** What came before may have ended earlier than it could have. */

@@ -72,8 +72,14 @@ export class CodedText {
   get readTo(): { readonly coded: number; readonly text: number | null } {
     if (!this.#decoding && !this.#failed) return { coded: this.#came, text: this.at };
     const far = this.#came - this.#longestBlock();
-    if (far <= this.#closedAt.coded) return this.#closedAt;
+    if (far <= this.#closedAt.coded) return { ...this.#closedAt, text: this.#closedAt.text + this.#untold };
     return { coded: far, text: this.#isBlockOfBr ? this.at + MAX_BR_BLOCK_TEXT : null };
+  }
+
+  /** How much text behind the end of a block its encoder has looked at to set it: where it ends tells of that. */
+  get #untold(): number {
+    const isInside = this.#coding === 'zstd' && !this.#isStream && !this.#blocks.hasFrameEnded;
+    return isInside ? MAX_ZSTD_BLOCK_TEXT : 0;
   }
 
   /** How much may wait for its text: of what takes no place there may be any number. */
@@ -227,6 +233,8 @@ export class CodedText {
 const NOTHING = Buffer.alloc(0);
 /** No common encoder makes a longer one. */
 const MAX_DEFLATE_BLOCK_BYTES = 512 * 1024;
+/** What an encoder splits into blocks at once (RFC 8878 3.1.1.2.3). */
+const MAX_ZSTD_BLOCK_TEXT = 128 * 1024;
 /** RFC 7932 9.2. */
 const MAX_BR_BLOCK_TEXT = 2 ** 24;
 /** No deflate decodes to more; what does is a bomb, and is not decoded to its end. */
