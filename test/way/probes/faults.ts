@@ -42,9 +42,9 @@ export const TRUST_FAULTS: Readonly<Record<string, readonly (Proof | None)[]>> =
     proof('way/run-java.test.ts', 'uses a secret that it never holds'),
   ],
   'a leaf without an authority key id; a CA without extensions': [
-    proof('certs/verifiers.test.ts', 'shakes hands with %s under the strict rules'),
+    proof('long/verifiers.test.ts', 'shakes hands with %s under the strict rules'),
   ],
-  'an empty extended key usage': [proof('certs/verifiers.test.ts', 'verifies %s')],
+  'an empty extended key usage': [proof('long/verifiers.test.ts', 'verifies %s')],
   'a leaf that is older than its CA': [
     proof('certs/leaf.test.ts', 'a leaf from a CA made in the same moment nests in it'),
   ],
