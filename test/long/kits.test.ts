@@ -37,7 +37,7 @@ describe('npm run kit', () => {
       const { status, errors } = await kit(...words.split(' ').filter((word) => word !== ''));
       expect(status).toBe(2);
       expect(errors).toMatch(
-        /^kit: usage: .*hostile-connect\|hostile-gates\|clients\|agents\|bench-connect\|bench-model.*\n$/,
+        /^kit: usage: .*hostile-connect\|hostile-gates\|clients\|agents\|bench-connect\|bench-bodies\|bench-model.*\n$/,
       );
     },
   );
