@@ -35,7 +35,7 @@ export const CODES: Readonly<Record<string, Code>> = {
     remedy: 'ask again',
   },
   TOO_MUCH_TO_DECODE: {
-    text: 'the answer decodes to more than a thousand times its size, asks for a window beyond 8 MiB, or has a block that is longer than the 16 MiB that are held',
+    text: 'the answer decodes to more than a thousand times its size, asks for a window beyond 8 MiB, or has a block that is longer than what is held of one: 16 MiB of br, else 1.5 MiB',
     remedy: 'ask for it uncompressed (Accept-Encoding: identity), or for less of it',
   },
   CODING_BROKEN: {

@@ -37,7 +37,11 @@ export async function openWay(
   response.once('close', release);
   // The answer to a pipelined request has no connection before those ahead of it are whole.
   if (!response.socket) request.raw.socket.once('close', release);
+  // Whoever left while the token was looked at, is not told of again.
+  if (response.destroyed || request.raw.socket.destroyed) release();
   request.coming = { response, maxBytes, hold };
+  const noRoom = hold.begin();
+  if (noRoom) return noRoom;
   const run = await readRun(gate.facts, token);
   return typeof run === 'string' ? run : null;
 }
@@ -59,6 +63,7 @@ export async function comeIn(gate: Gate, request: FastifyRequest): Promise<Buffe
     if (received !== 'broken') return received;
     return call.stopped === null || call.stopped === 'client_left' ? 'request_malformed' : call.stopped;
   } finally {
+    hold.end();
     gate.calls.end(call);
   }
 }

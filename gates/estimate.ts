@@ -47,17 +47,20 @@ export function estimateSpend({ name: model, dialect, body, models, at }: Estima
     inputTokens,
     outputTokens,
     costUsd,
-    limited: body.maxOutput !== null || dialect === 'embeddings',
+    limited: dialect === 'embeddings' || models.every((each) => limitOf(body, each) !== null),
   };
 }
 
-function estimateOutput(
-  dialect: Dialect,
-  { maxOutput, answers }: Estimated['body'],
-  { defaultMaxTokens }: ModelFacts,
-): number {
+function estimateOutput(dialect: Dialect, body: Estimated['body'], model: ModelFacts): number {
   if (dialect === 'embeddings') return 0;
-  return Math.min((maxOutput ?? defaultMaxTokens ?? DEFAULT_MAX_TOKENS) * answers, MAX_TOKENS);
+  const limit = limitOf(body, model) ?? model.defaultMaxTokens ?? DEFAULT_MAX_TOKENS;
+  return Math.min(limit * body.answers, MAX_TOKENS);
+}
+
+/** How many tokens each answer may have; `null` where nothing is said that this model's provider holds to. */
+function limitOf({ maxOutput }: Estimated['body'], { provider }: ModelFacts): number | null {
+  // With 0 Anthropic writes its cache alone; others may take it for no limit.
+  return maxOutput === 0 && provider !== 'anthropic' ? null : maxOutput;
 }
 
 const DEFAULT_MAX_TOKENS = 4_096;

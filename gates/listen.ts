@@ -229,7 +229,7 @@ const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 const SERVER_OPTIONS = {
   maxHeaderSize: 32 * 1024,
   headersTimeout: 10_000,
-  /** A body has its own: a large one over a slow line takes what it takes. */
+  /** A body has its own: a large one over a slow line takes what it takes, while it brings something. */
   requestTimeout: 0,
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 65_000,

@@ -163,8 +163,8 @@ export const REFUSALS = {
   ),
   body_timeout: passing(
     408,
-    'the body did not come, or stopped coming',
-    'send it again: its first byte within 10 seconds, no pause of 30',
+    'the body did not come, or hardly came any further',
+    'send it again: its first byte within 10 seconds, then 64 KiB or its end within each 30',
   ),
   run_stale: final(
     409,
@@ -201,7 +201,7 @@ export const REFUSALS = {
   ),
   run_busy: passing(
     429,
-    'the run’s calls hold as much as they may: bodies of 64 MiB',
+    'the run’s calls hold as much as they may: bodies of 64 MiB, or 256 that still come',
     'send it again when one of them has ended',
   ),
   mcp_busy: passing(

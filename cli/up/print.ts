@@ -76,5 +76,5 @@ const ECHO_BODY = JSON.stringify({ model: ECHO_MODEL.name, messages: [{ role: 'u
 /** Stands between single quotes. */
 const ECHO_CALL = [
   'curl -sS "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY"',
-  `-d "${ECHO_BODY.replaceAll('"', '\\"')}"; echo`,
+  `-H "Content-Type: application/json" -d "${ECHO_BODY.replaceAll('"', '\\"')}"; echo`,
 ].join(' ');

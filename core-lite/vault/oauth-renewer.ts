@@ -108,6 +108,8 @@ export class TokenRenewer {
   async #renew(credential: OauthCredential, grant: ClaimedGrant, claimant: string): Promise<TokenOutcome> {
     const { database, seal, send, log, now } = this.#options;
     const owner = { credentialId: credential.id, credentialVersion: credential.version };
+    // Closed while it was claimed: nobody wants it, and the provider might rotate what nobody keeps.
+    if (this.#signal.aborted) return this.#fail(credential, grant, claimant, new OauthFailure('OAUTH_BUSY'));
     const askedAt = now();
     const request = makeTokenRequest(credential.settings, credential.parts, grant.refresh);
     const reply = await send(request, this.#signal);

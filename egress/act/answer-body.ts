@@ -49,6 +49,8 @@ export interface AnswerBodyInput {
   readonly shown: Shown;
   /** @returns `false` where nothing more can be sent */
   readonly send: (bytes: Buffer) => Promise<boolean>;
+  /** Something came, whether it goes on or waits. */
+  readonly onHeard: () => void;
 }
 
 export class AnswerBody {
@@ -75,6 +77,7 @@ export class AnswerBody {
         const whole = framing.kind === 'until_close' && chunk === 'end';
         return whole && this.#pass(await this.#input.scrubbed.end());
       }
+      this.#input.onHeard();
       const step = body.read(chunk);
       if (!step) return false;
       if (step.used < chunk.length) reader.unread(chunk.subarray(step.used));

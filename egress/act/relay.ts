@@ -15,6 +15,7 @@ import { writeResponseHead } from '../http1/write-head.ts';
 import type { BodyScrubber, Cut } from '../scrub/body-scrubber.ts';
 import { AnswerBody, type Shown, showAnswer } from './answer-body.ts';
 import type { ExchangeInput, ExchangeOutcome, Side, Unanswered } from './exchange.ts';
+import { keepAwake } from './keep-awake.ts';
 import { breakOff, gather, pass, send } from './send.ts';
 
 /** Never rejects. Where the answer broke off, the client's side is destroyed already. */
@@ -247,7 +248,8 @@ class Exchange {
   ): Promise<boolean> {
     const body = makeBodyReader(framing, (line) => this.#input.scrubber.line(line));
     const { reader } = this.#origin;
-    const receiver = new AnswerBody({ reader, framing, body, scrubbed, shown, send: sendOn });
+    const onHeard = () => keepAwake(this.#client.socket);
+    const receiver = new AnswerBody({ reader, framing, body, scrubbed, shown, send: sendOn, onHeard });
     const complete = await receiver.receive();
     this.#cut = receiver.cut;
     return complete;

@@ -2,9 +2,11 @@
  * One exchange over streams: the client's to the origin's and back, with flow control as the only buffer. How a stream
  * ended is carried over: its end, its trailers or the code of its reset. What broke off is never shown as whole.
  */
+
 import { type ClientHttp2Stream, constants, type ServerHttp2Stream } from 'node:http2';
 import type { Allow } from '../../core-lite/decision.ts';
 import { MAX_JUDGED_BYTES } from '../act/answer-body.ts';
+import { keepAwake } from '../act/keep-awake.ts';
 import { type HeaderLine, headerValues } from '../http1/head.ts';
 import { type BodyScrubber, type Cut, UNTOUCHED } from '../scrub/body-scrubber.ts';
 import type { Scrubber } from '../scrub/scrubber.ts';
@@ -206,6 +208,7 @@ class StreamExchange {
       scrubbed,
       onJudged: onJudged && (() => attempt(this.#origin, onJudged)),
       onBytes: (count) => {
+        keepAwake(this.#client.session);
         this.#bytesDown += count;
       },
       onCut: (cut) => {

@@ -49,7 +49,9 @@ export class CodedBody implements BodyScrubber {
     if (state === 'text') return [...out, ...this.#passAsText()];
     if (state === 'closed') return [];
     if (state !== 'open') return { before: out, cut: state };
-    return this.#readBytes + this.#unread.size > MAX_HELD_BYTES ? { before: out, cut: 'overmuch' } : out;
+    return this.#readBytes + this.#unread.size > this.#decoded.mostHeld
+      ? { before: out, cut: 'overmuch' }
+      : out;
   }
 
   letGo(): readonly Buffer[] {
@@ -78,7 +80,17 @@ export class CodedBody implements BodyScrubber {
     const { at, readTo } = this.#decoded;
     // What gave no text, such as a table of codes, tells of the text that follows.
     const decodedTo = readTo.text ?? (at > before ? at : at + 1);
+    if (readTo.text !== null) this.#waitTo(readTo.text);
     for (const piece of this.#unread.takeTo(readTo.coded)) this.#addRead(piece, decodedTo);
+  }
+
+  /** What came before may have ended earlier than it could have. */
+  #waitTo(text: number): void {
+    for (let i = this.#read.length - 1; i >= 0; i--) {
+      const { piece, decodedTo } = this.#read[i] as { piece: Piece; decodedTo: number };
+      if (decodedTo <= text) return;
+      this.#read[i] = { piece, decodedTo: text };
+    }
   }
 
   #addRead(piece: Piece, decodedTo: number): void {
@@ -113,6 +125,3 @@ function joinData(bytes: Buffer, data: readonly number[]): Buffer {
   if (data.length <= 2) return bytes.subarray(data[0] ?? 0, data[1] ?? 0);
   return Buffer.concat(data.flatMap((at, i) => (i % 2 === 0 ? [bytes.subarray(at, data[i + 1])] : [])));
 }
-
-/** As long as a block of br is when it is not compressed; more is somebody who wants us to hold it. */
-const MAX_HELD_BYTES = 2 ** 24 + 64 * 1024;

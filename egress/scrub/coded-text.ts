@@ -3,9 +3,10 @@
  * the other, with zeros between them, and codings under another's name, are read as clients read them.
  */
 
-import type { Coding } from '../../core-lite/decoders.ts';
+import { type Coding, isLarge } from '../../core-lite/decoders.ts';
 import { GrowingBuffer } from '../http1/growing-buffer.ts';
 import type { Cut } from './body-scrubber.ts';
+import { decoderSlots, type Slot } from './decoder-slots.ts';
 import { Decoding, type Went } from './decoding.ts';
 import { FlushMarks } from './flush-marks.ts';
 import type { Forms } from './forms.ts';
@@ -19,7 +20,8 @@ export class CodedText {
   readonly #blocks = new ZstdBlocks();
   readonly #marks = new FlushMarks();
   readonly #members = new GzipMembers();
-  readonly #holder: string;
+  /** For as long as what it decodes is held, also behind its end; `null` where it needs none. */
+  #slot: Slot | null;
   readonly #isStream: boolean;
   readonly #tried = new Set<Coding>();
   /** `null` where it came to its end. */
@@ -39,7 +41,7 @@ export class CodedText {
   #begun: GrowingBuffer | null = new GrowingBuffer();
 
   constructor(coding: Coding, forms: Forms, holder: string, isStream: boolean) {
-    this.#holder = holder;
+    this.#slot = isLarge(coding) ? decoderSlots.ask(holder) : null;
     this.#isStream = isStream;
     this.#coding = coding;
     this.#search = new Search(forms);
@@ -70,9 +72,19 @@ export class CodedText {
   get readTo(): { readonly coded: number; readonly text: number | null } {
     if (!this.#decoding && !this.#failed) return { coded: this.#came, text: this.at };
     const far = this.#came - this.#longestBlock();
-    if (far <= this.#closedAt.coded) return this.#closedAt;
-    const isBlock = this.#coding === 'br' && !this.#isStream;
-    return { coded: far, text: isBlock ? this.at + MAX_BR_BLOCK_TEXT : null };
+    if (far <= this.#closedAt.coded) return { ...this.#closedAt, text: this.#closedAt.text + this.#untold };
+    return { coded: far, text: this.#isBlockOfBr ? this.at + MAX_BR_BLOCK_TEXT : null };
+  }
+
+  /** How much text behind the end of a block its encoder has looked at to set it: where it ends tells of that. */
+  get #untold(): number {
+    const isInside = this.#coding === 'zstd' && !this.#isStream && !this.#blocks.hasFrameEnded;
+    return isInside ? MAX_ZSTD_BLOCK_TEXT : 0;
+  }
+
+  /** How much may wait for its text: of what takes no place there may be any number. */
+  get mostHeld(): number {
+    return this.#slot && this.#isBlockOfBr ? MAX_HELD_OF_BR_BYTES : MAX_HELD_BYTES;
   }
 
   /**
@@ -107,6 +119,11 @@ export class CodedText {
     this.#stop('closed');
   }
 
+  /** Whether it has blocks that are only bounded in their text. */
+  get #isBlockOfBr(): boolean {
+    return this.#coding === 'br' && !this.#isStream;
+  }
+
   #hasBlockEnded(): boolean {
     if (this.#coding === 'zstd') return this.#blocks.isReadable;
     const ended = this.#coding === 'gzip' && this.#members.takeEnd();
@@ -128,7 +145,7 @@ export class CodedText {
     this.#coding = coding;
     this.#tried.add(coding);
     this.#members.begin();
-    return new Decoding(coding, this.#holder, (text) => this.#look(text));
+    return new Decoding(coding, this.#slot, (text) => this.#look(text));
   }
 
   async #decode(bytes: Buffer): Promise<void> {
@@ -156,12 +173,14 @@ export class CodedText {
   /** @returns what is to be written next */
   #goOn(went: Went, bytes: Buffer): Buffer {
     if (this.#state !== 'open' || went === 'on' || went === 'closed') return NOTHING;
-    this.#decoding?.close();
-    this.#decoding = null;
     if (typeof went === 'number') {
+      this.#decoding?.close(() => {});
+      this.#decoding = null;
       this.#closeAt(went);
       return bytes.subarray(bytes.length - went);
     }
+    this.#leave();
+    this.#decoding = null;
     if (went === 'too_large' || went === 'busy') {
       this.#stop(went === 'busy' ? went : 'overmuch');
       return NOTHING;
@@ -199,17 +218,31 @@ export class CodedText {
 
   #stop(state: 'text' | 'closed' | Cut): void {
     if (this.#state === 'open' || state === 'closed') this.#state = state;
-    this.#decoding?.close();
+    this.#leave();
+  }
+
+  /** Gives its place back, when what took it is gone. */
+  #leave(): void {
+    const slot = this.#slot;
+    this.#slot = null;
+    if (this.#decoding) this.#decoding.close(() => slot?.leave());
+    else slot?.leave();
   }
 }
 
 const NOTHING = Buffer.alloc(0);
 /** No common encoder makes a longer one. */
 const MAX_DEFLATE_BLOCK_BYTES = 512 * 1024;
+/** What an encoder splits into blocks at once (RFC 8878 3.1.1.2.3). */
+const MAX_ZSTD_BLOCK_TEXT = 128 * 1024;
 /** RFC 7932 9.2. */
 const MAX_BR_BLOCK_TEXT = 2 ** 24;
 /** No deflate decodes to more; what does is a bomb, and is not decoded to its end. */
 const MAX_RATIO = 1040;
+/** A block of deflate, and what has no text, such as padding; more is somebody who wants us to hold it. */
+const MAX_HELD_BYTES = MAX_DEFLATE_BLOCK_BYTES + 1024 * 1024;
+/** A block that is not compressed, and what came with it. */
+const MAX_HELD_OF_BR_BYTES = MAX_BR_BLOCK_TEXT + 64 * 1024;
 const FREE_BYTES = 4 * 1024 * 1024;
 /** By then it is known what it looks like. */
 const MAGIC_BYTES = 4;

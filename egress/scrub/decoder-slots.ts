@@ -1,7 +1,7 @@
 /**
  * How many decoders with large windows work at once in this process: each may take megabytes, and origins choose how
- * many. What is over it waits, for so long only, and what waits is not read from the origin. No environment can take the
- * places of all.
+ * many. So many, and beyond them one for each environment that has none: no environment keeps another from its first.
+ * What has no place waits, for so long only; it is not decoded meanwhile, and no more of it is asked for.
  */
 
 /** A place, or the wait for one. */

@@ -1,12 +1,6 @@
-/** One decoder at work: it tells what became of each write, and takes its place among the others for as long as it lives. */
-import {
-  type Coding,
-  type Decoder,
-  isLarge,
-  isWindowTooLarge,
-  makeDecoder,
-} from '../../core-lite/decoders.ts';
-import { decoderSlots, type Slot } from './decoder-slots.ts';
+/** One decoder at work: it waits for its place among the others, and tells what became of each write. */
+import { type Coding, type Decoder, isWindowTooLarge, makeDecoder } from '../../core-lite/decoders.ts';
+import type { Slot } from './decoder-slots.ts';
 
 /** `busy`: no place for it came free. Of a number: so many of the bytes stand behind the end of what is coded. */
 export type Went = 'on' | 'failed' | 'too_large' | 'busy' | 'closed' | number;
@@ -20,10 +14,10 @@ export class Decoding {
   #closed = false;
   #settle: (went: Went) => void = () => {};
 
-  /** @param holder whose place it takes */
-  constructor(coding: Coding, holder: string, onText: (text: Buffer) => void) {
+  /** @param slot `null` where it needs no place. Whoever asked for it gives it back. */
+  constructor(coding: Coding, slot: Slot | null, onText: (text: Buffer) => void) {
     this.#coding = coding;
-    this.#slot = isLarge(coding) ? decoderSlots.ask(holder) : null;
+    this.#slot = slot;
     this.#onText = onText;
   }
 
@@ -42,11 +36,13 @@ export class Decoding {
     });
   }
 
-  close(): void {
+  /** @param freed called when its memory is */
+  close(freed: () => void): void {
+    if (this.#decoder && !this.#decoder.closed) this.#decoder.once('close', freed);
+    else freed();
     if (this.#closed) return;
     this.#closed = true;
     this.#settle('closed');
-    if (!this.#decoder) this.#slot?.leave();
     this.#decoder?.destroy();
   }
 
@@ -57,7 +53,6 @@ export class Decoding {
     });
     decoder.once('end', () => this.#settle(this.#written - decoder.bytesWritten));
     decoder.once('error', (error) => this.#settle(judge(error)));
-    decoder.once('close', () => this.#slot?.leave());
     return decoder;
   }
 }

@@ -25,6 +25,7 @@ export class ZstdBlocks {
   #at = 0;
   /** Where the last block or its frame ended. Counted in all bytes that came. */
   #readableTo = 0;
+  #frameEnded = false;
 
   /**
    * Whether a decoder gives all text that the bytes hold: a block has just ended, or its frame. What is skipped may tell
@@ -32,6 +33,11 @@ export class ZstdBlocks {
    */
   get isReadable(): boolean {
     return this.#readableTo === this.#at;
+  }
+
+  /** Whether what was readable last was the end of a frame, and not of a block in it. */
+  get hasFrameEnded(): boolean {
+    return this.#frameEnded;
   }
 
   /** Whether nothing is there of a further frame. */
@@ -110,6 +116,7 @@ export class ZstdBlocks {
 
   #endBlock(): boolean {
     this.#readableTo = this.#at;
+    this.#frameEnded = false;
     if (!this.#isLast) this.#expect('block', 3);
     else if (this.#hasChecksum) this.#expect('checksum', 4);
     else this.#endFrame();
@@ -118,6 +125,7 @@ export class ZstdBlocks {
 
   #endFrame(): boolean {
     this.#readableTo = this.#at;
+    this.#frameEnded = true;
     return this.#beginNext();
   }
 

@@ -18,7 +18,8 @@ export function requestHeaders(raw: RawHeaders, token: string, injected: readonl
   return filterLines(raw, (name, value) => {
     const folded = foldName(name);
     const own = CONNECTION_HEADERS.has(folded) || nominated.has(folded) || REQUEST_ONLY_OURS.has(folded);
-    return !own && !CREDENTIAL_HEADERS.has(folded) && !set.has(folded) && !value.includes(token);
+    const routes = own || ROUTING.test(folded);
+    return !routes && !CREDENTIAL_HEADERS.has(folded) && !set.has(folded) && !value.includes(token);
   });
 }
 
@@ -121,5 +122,7 @@ const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
   'x-api-key',
   'x-goog-api-key',
 ]);
+/** By these a gateway in front of models calls another model, or one elsewhere: Portkey's, LiteLLM's, Helicone's. */
+const ROUTING = /^(?:x-portkey|x-litellm|litellm|helicone|x-helicone)-/;
 const NONE: ReadonlySet<string> = new Set();
 const FRAMING: ReadonlySet<string> = new Set(['content-length', 'content-type', 'content-encoding']);

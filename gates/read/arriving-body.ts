@@ -1,6 +1,6 @@
 /**
  * A body as it comes: within its limit, with room taken for every piece before it is kept, never for what its head
- * announces. It may take as long as it likes, but not be silent for long.
+ * announces. It may take long, but it holds that room only as long as more of it comes, and more than a trickle.
  */
 import type { IncomingMessage } from 'node:http';
 import type { NoRoom } from '../body-room.ts';
@@ -33,7 +33,8 @@ class Receiver {
   readonly #settle: (received: Buffer | Unreceived) => void;
   readonly #pieces = new Pieces();
   readonly #timer: NodeJS.Timeout;
-  #silences = 0;
+  /** How much there was at each of the last looks, the oldest first. */
+  readonly #marks = [0];
 
   constructor(request: IncomingMessage, arriving: Arriving) {
     const { promise, resolve } = Promise.withResolvers<Buffer | Unreceived>();
@@ -41,7 +42,7 @@ class Receiver {
     this.#settle = resolve;
     this.#request = request;
     this.#arriving = arriving;
-    this.#timer = setTimeout(this.#onSilence, PATIENCE_MS);
+    this.#timer = setTimeout(this.#onLook, LOOK_MS);
     arriving.signal.addEventListener('abort', this.#onBreak, { once: true });
     request.on('error', ignore).once('close', this.#onBreak);
     request.once('end', this.#onEnd).on('data', this.#onData);
@@ -56,13 +57,14 @@ class Receiver {
       return;
     }
     this.#pieces.add(piece);
-    this.#silences = 0;
-    this.#timer.refresh();
   };
 
-  readonly #onSilence = (): void => {
-    this.#silences += 1;
-    if (this.#pieces.bytes === 0 || this.#silences === MOST_SILENCES) this.#finish('body_timeout');
+  /** Nothing is done for the clock when a piece comes: there may be millions. */
+  readonly #onLook = (): void => {
+    const { bytes } = this.#pieces;
+    const late = this.#marks.length === LOOKS && bytes - (this.#marks.shift() ?? 0) < LEAST_BYTES;
+    this.#marks.push(bytes);
+    if (bytes === 0 || late) this.#finish('body_timeout');
     else this.#timer.refresh();
   };
 
@@ -80,6 +82,8 @@ class Receiver {
 }
 
 const ignore = (): void => {};
-/** For its first byte. A later one may take as much more often as silences are borne. */
-const PATIENCE_MS = 10_000;
-const MOST_SILENCES = 3;
+/** For its first byte; later ones are counted over so many looks. */
+const LOOK_MS = 10_000;
+const LOOKS = 3;
+/** What must come within them, unless the body ends. */
+const LEAST_BYTES = 64 * 1024;

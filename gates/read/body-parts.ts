@@ -1,6 +1,6 @@
 /**
- * Where in a body, below its own fields, something counts: fields that name a further model, and texts that hold an
- * image, a sound or a document in base64. What is not named here is text, whatever it looks like: the arguments of a
+ * Where in a body, below its own fields, something counts: fields that name a further model, what has a model of its
+ * own without naming it, and texts that hold an image, a sound or a document in base64. What is not named here is text, whatever it looks like: the arguments of a
  * tool are the caller's own, and a model reads them as they are.
  */
 import type { Dialect } from '../../core-lite/state/dialect.ts';
@@ -11,9 +11,13 @@ export interface BodyPart {
   readonly models?: RegExp;
   /** It may be the schema of a tool's arguments, in which an object says what an argument is. */
   readonly schema?: true;
+  /** Texts that name what calls a further model of its own, by their name, in lower case. */
+  readonly callers?: Readonly<Record<string, RegExp>>;
   /** Texts that may hold media, by their name. */
   readonly media?: Readonly<Record<string, MediaForm>>;
   readonly inside?: Readonly<Record<string, BodyPart>>;
+  /** What `inside` does not name. */
+  readonly others?: BodyPart;
 }
 
 /**
@@ -22,29 +26,58 @@ export interface BodyPart {
  */
 export type MediaForm = 'url' | 'typed' | 'audio' | 'result';
 
-const MODELS = /models?$/;
+const MODELS = /models?(?:names?|lists?)?$/;
 /** The body's own: OpenRouter, Anthropic and LiteLLM call what these name when the model fails, or as they see fit. */
-const FURTHER = /(?:models?|fallbacks|^route)$/;
+const FURTHER = /(?:models?(?:names?|lists?)?|fallbacks?(?:dict)?|^(?:route|preset|userconfig))$/;
 const NAMED: BodyPart = { models: MODELS };
+/** Objects at any place below, so deep. */
+const NAMED_BELOW: BodyPart = below(5);
 const URL_TEXT: BodyPart = { media: { url: 'url' } };
 const AUDIO: BodyPart = { media: { data: 'audio' } };
 
-/** Anthropic's advisor, OpenAI's image generation, and what OpenRouter runs itself have a model of their own. */
-const TOOL: BodyPart = {
+/** Anthropic's advisor, OpenAI's image generation, and of what a router runs itself all that is not known to call none. */
+const TOOL_TYPE =
+  /^(?:advisor|image_?gen|[\w-]+:(?!(?:web_search|web_fetch|datetime|shell|bash|apply_patch)$))/;
+const ONE_TOOL: BodyPart = {
   models: MODELS,
+  callers: { type: TOOL_TYPE },
   inside: {
-    parameters: { models: MODELS, schema: true, inside: { advisors: NAMED } },
+    parameters: {
+      models: MODELS,
+      schema: true,
+      inside: { advisors: NAMED, subagents: NAMED, instances: NAMED },
+    },
     input_image_mask: { media: { image_url: 'url' } },
+    // Google's.
+    fileSearch: NAMED,
+    file_search: NAMED,
+    retrieval: NAMED_BELOW,
   },
 };
+/** A namespace has tools of its own. */
+const TOOL: BodyPart = { ...ONE_TOOL, inside: { ...ONE_TOOL.inside, tools: ONE_TOOL } };
+const PLUGIN: BodyPart = { ...TOOL, callers: { id: /^fusion/ } };
+/** Azure's own data is found by an embedding. */
+const DATA_SOURCE: BodyPart = { inside: { parameters: { models: /^embeddingdependency$/ } } };
 
 /** What Chat Completions, Responses and Messages have in common, here and at those who route between models. */
-const ROUTES: Readonly<Record<string, BodyPart>> = {
+const OWN_ROUTES: Readonly<Record<string, BodyPart>> = {
   tools: TOOL,
-  plugins: TOOL,
+  plugins: PLUGIN,
   moderation: NAMED,
+  guardrails: NAMED_BELOW,
   compound_custom: { inside: { models: NAMED } },
+  data_sources: DATA_SOURCE,
+  dataSources: DATA_SOURCE,
 };
+/** What LiteLLM and Vercel's gateway take into the body, or before it. */
+const GATEWAYS: Readonly<Record<string, BodyPart>> = {
+  extra_body: { models: FURTHER, inside: OWN_ROUTES },
+  router_settings_override: { models: FURTHER },
+  providerOptions: { inside: { gateway: { models: FURTHER } } },
+  provider_options: { inside: { gateway: { models: FURTHER } } },
+};
+const ROUTES: Readonly<Record<string, BodyPart>> = { ...OWN_ROUTES, ...GATEWAYS };
 
 const CHAT_BLOCK: BodyPart = {
   media: { image_url: 'url', document_url: 'url' },
@@ -99,11 +132,12 @@ export const BODY_PARTS: Readonly<Record<Dialect, BodyPart>> = {
       },
     },
   },
-  embeddings: { models: FURTHER },
+  embeddings: { models: FURTHER, inside: GATEWAYS },
   anthropic: { models: FURTHER, inside: { ...ROUTES, messages: { inside: { content: MESSAGE_BLOCK } } } },
   gemini: {
     models: FURTHER,
     inside: {
+      ...GATEWAYS,
       tools: TOOL,
       contents: GEMINI_CONTENT,
       systemInstruction: GEMINI_CONTENT,
@@ -113,3 +147,7 @@ export const BODY_PARTS: Readonly<Record<Dialect, BodyPart>> = {
     },
   },
 };
+
+function below(levels: number): BodyPart {
+  return { ...NAMED, ...(levels > 1 ? { others: below(levels - 1) } : {}) };
+}

@@ -185,7 +185,7 @@ export function describeNoCount(name: string): string {
   return `${name} is not a positive whole number`;
 }
 
-/** With a limit of 0 Anthropic writes its cache and no answer. One below zero is told of. */
+/** With a limit of 0 Anthropic writes its cache and no answer: whether it is one depends on who answers. One below zero is told of. */
 function isCount(body: Buffer, name: string, span: Span, dialect: Dialect): boolean {
   const count = readCount(body, span);
   if (count === 0) return dialect === 'anthropic' && LIMITS.includes(name);

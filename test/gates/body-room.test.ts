@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { ECHO_MODEL } from '../../core-lite/state/model.ts';
 import { CallBody } from '../../gates/act/write-body.ts';
-import { BodyRoom } from '../../gates/body-room.ts';
+import { type BodyHold, BodyRoom } from '../../gates/body-room.ts';
 import { OPERATIONS } from '../../gates/dialects/operations.ts';
 import { readModelBody } from '../../gates/read/model-call.ts';
 
 describe('the room for bodies', () => {
-  const room = () => new BodyRoom({ runBytes: 10, allBytes: 25 });
+  const room = () => new BodyRoom({ runBytes: 10, allBytes: 25, runComing: 3, comingBytes: 2 });
 
   it('is full for one run before it is for others', () => {
     const all = room();
@@ -31,6 +31,44 @@ describe('the room for bodies', () => {
     other.release();
     const again = [...'ab'].map((run) => all.open(run).set(10));
     expect([...again, all.open('c').set(6)]).toEqual([null, null, 'gate_busy']);
+  });
+
+  it('is taken by every body that comes, of which one run may have so many', () => {
+    const all = room();
+    const coming = Array.from({ length: 3 }, () => all.open('a'));
+    for (const hold of coming) expect(hold.begin()).toBeNull();
+    const [one, other] = coming as [BodyHold, BodyHold];
+    const next = all.open('a');
+    expect([next.begin(), all.open('b').begin()]).toEqual(['run_busy', null]);
+    expect([one.set(1), other.set(5), one.set(4)]).toEqual([null, null, 'run_busy']);
+    expect([other.set(6), other.set(7)]).toEqual([null, 'run_busy']);
+    one.end();
+    expect([other.set(7), next.begin()]).toEqual([null, 'run_busy']);
+    one.release();
+    other.end();
+    other.set(1);
+    expect(next.begin()).toBeNull();
+    next.release();
+    next.release();
+    expect([all.open('a').begin(), all.open('a').begin(), all.open('a').begin()]).toEqual([
+      null,
+      null,
+      'run_busy',
+    ]);
+  });
+
+  it('is counted of all that come, and none of what was let go of', () => {
+    const all = new BodyRoom({ runBytes: 10, allBytes: 25, runComing: 9, comingBytes: 5 });
+    const coming = ['a', 'a', 'b', 'b', 'c'].map((run) => all.open(run));
+    expect(coming.map((hold) => hold.begin())).toEqual(Array(5).fill(null));
+    const more = all.open('c');
+    expect([more.begin(), all.open('a').begin()]).toEqual(['gate_busy', 'run_busy']);
+    for (const hold of coming) hold.release();
+    expect([...'aabbc'].map((run) => all.open(run).begin())).toEqual(Array(5).fill(null));
+    const gone = all.open('c');
+    gone.release();
+    expect([gone.begin(), gone.set(100)]).toEqual([null, null]);
+    expect(more.begin()).toBe('gate_busy');
   });
 });
 

@@ -25,7 +25,6 @@ it.each<[name: string, more: Partial<Estimated>, output: number]>([
   ['its own limit', { body: { ...body, maxOutput: 50 } }, 50],
   ['its own limit, for each answer', { body: { ...body, maxOutput: 50, answers: 3 } }, 150],
   ['its model’s limit', { models: [model('gpt-4o-mini', { defaultMaxTokens: 300 })] }, 300],
-  ['its own limit of nothing', { body: { ...body, maxOutput: 0 } }, 0],
   ['no limit', {}, 4_096],
   ['embeddings, which write nothing', { dialect: 'embeddings' }, 0],
   ['more than any model writes', { body: { ...body, maxOutput: Number.MAX_SAFE_INTEGER, answers: 9 } }, 1e9],
@@ -37,6 +36,19 @@ it.each<[name: string, more: Partial<Estimated>, output: number]>([
     costUsd: costOf('gpt-4o-mini', output),
   }),
 );
+
+it.each<[name: string, providers: readonly string[], reserved: [output: number, limited: boolean]]>([
+  ['a limit to Anthropic', ['anthropic'], [0, true]],
+  ['no limit to a server that only speaks like it', ['deepseek'], [300, false]],
+  ['no limit to one of one’s own', ['custom'], [300, false]],
+  ['no limit where another may answer', ['anthropic', 'deepseek'], [300, false]],
+])('a limit of 0 is %s', (_, providers, [outputTokens, limited]) => {
+  const [first = small, ...others] = providers.map((provider) =>
+    model('m', { provider, defaultMaxTokens: 300 }),
+  );
+  const asked = { dialect: 'anthropic', body: { ...body, maxOutput: 0 } } as const;
+  expect(estimate({ ...asked, models: [first, ...others] })).toMatchObject({ outputTokens, limited });
+});
 
 it('the dearest of the models that may answer', () => {
   expect(costOf('gpt-4o', 4_096)).toBeGreaterThan(costOf('gpt-4o-mini', 4_096) ?? Number.NaN);

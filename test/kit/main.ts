@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isFault } from '../../core-lite/errors.ts';
 import { runAgents } from './agents.ts';
+import { runBenchBodies } from './bench-bodies.ts';
 import { runBenchConnect } from './bench-connect.ts';
 import { runBenchModel } from './bench-model.ts';
 import { runClients } from './clients.ts';
@@ -106,6 +107,7 @@ const KITS: Readonly<Record<string, Kit>> = {
   clients: { program: 'clients/run.mjs', isolated: true, run: runClients },
   agents: { program: 'node_modules', isolated: true, run: runAgents },
   'bench-connect': { program: 'bench/connect-bench.mjs', isolated: false, run: runBenchConnect },
+  'bench-bodies': { program: 'bench/origin.mjs', isolated: false, run: runBenchBodies },
   'bench-model': { program: 'bench/model-bench.mjs', isolated: false, run: runBenchModel },
 };
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

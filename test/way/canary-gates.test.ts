@@ -251,7 +251,8 @@ interface Asking {
 }
 
 function call(dialect: Dialect, model: string, say: string, streamed: boolean, asking: Asking = {}) {
-  const { headers = { authorization: `Bearer ${token}` }, query = '', except } = asking;
+  const { headers: shown = { authorization: `Bearer ${token}` }, query = '', except } = asking;
+  const headers = { ...shown, 'content-type': 'application/json' };
   const bodies: Readonly<Record<Dialect, object>> = {
     openai: { messages: [{ role: 'user', content: say }] },
     responses: { input: say },

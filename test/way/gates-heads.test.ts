@@ -36,7 +36,9 @@ const ask = (path: string, body: string, headers: Readonly<Record<string, string
 /** A request as its bytes are. */
 function send(target: string, lines: readonly string[] = []): Promise<string> {
   const { host, port } = gates.gates.address;
-  const body = '{"model":"m"}';
+  const plain = '{"model":"m"}';
+  const chunked = lines.some((line) => line.startsWith('Transfer-Encoding'));
+  const body = chunked ? `d\r\n${plain}\r\n0\r\n\r\n` : plain;
   const head = [`POST ${target} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${run.token}`, ...lines];
   return new Promise((resolve, reject) => {
     const socket = connect(port, host).on('error', reject);
@@ -45,7 +47,7 @@ function send(target: string, lines: readonly string[] = []): Promise<string> {
       text += piece;
     });
     socket.on('close', () => resolve(text));
-    const end = ['Connection: close', `Content-Length: ${body.length}`];
+    const end = ['Connection: close', ...(chunked ? [] : [`Content-Length: ${body.length}`])];
     socket.write(`${[...head, ...end].join('\r\n')}\r\n\r\n${body}`);
   });
 }
@@ -79,7 +81,7 @@ describe('a model call', () => {
         'request_malformed',
       ]);
     }
-    const further = await ask('/v1/messages', '{"model":"m","tools":[{"type":"advisor_1","model":"x"}]}');
+    const further = await ask('/v1/messages', '{"model":"m","tools":[{"model":"x","type":"advisor_1"}]}');
     expect([further.status, JSON.parse(further.text).error.code]).toEqual([400, 'further_model']);
     expect(further.text).toContain('a further model: tools.model; leave that field out');
     const later = await ask('/v1/responses', '{"model":"m","background":true}');
@@ -125,6 +127,25 @@ describe('a model call', () => {
       expect(reply).toMatch(/^HTTP\/1.1 400 /);
       expect(reply.toLowerCase()).toContain('sallyport-reason: request_malformed');
     }
+  });
+
+  it('is refused with a body that is sent in more than chunks, wherever it goes', async () => {
+    const unknown = '/v1beta/models/nobody:generateContent';
+    for (const target of ['/v1/messages', unknown, '/v1/http-calls/t', '/v1/nowhere']) {
+      for (const lines of [
+        ['Transfer-Encoding: gzip, chunked'],
+        ['Transfer-Encoding: deflate,\tCHUNKED'],
+        ['Transfer-Encoding: identity, chunked'],
+        ['Transfer-Encoding: gzip', 'Transfer-Encoding: chunked'],
+        ['Transfer-Encoding: ,chunked'],
+      ]) {
+        const reply = await send(target, lines);
+        expect([target, lines, reply.slice(0, 13)]).toEqual([target, lines, 'HTTP/1.1 400 ']);
+      }
+    }
+    // What is in chunks alone is read: it names two models.
+    for (const line of ['Transfer-Encoding: chunked', 'Transfer-Encoding:  Chunked '])
+      expect((await send(unknown, [line])).toLowerCase()).toContain('sallyport-reason: further_model');
   });
 
   it('of a name with a zero byte is one of a model that nobody has', async () => {

@@ -51,7 +51,7 @@ describe('the bodies of a run', () => {
     expect((await again).status).toBe(200);
   }, 60_000);
 
-  it('have room as they come: many heads take none, and a length beyond the limit is refused at once', async () => {
+  it('have room as they come: many heads take little, and a length beyond the limit is refused at once', async () => {
     provider.behave = (_asked, response) => void response.end('{"ok":1}');
     const runs = await Promise.all(Array.from({ length: 9 }, () => gates.run()));
     const coming = runs.flatMap((run) =>
@@ -66,6 +66,25 @@ describe('the bodies of a run', () => {
     expect(coming.map(({ said }) => said())).toEqual(coming.map(() => ''));
     for (const { socket } of coming) socket.destroy();
   });
+
+  it('come so many at once, however little of them came, and leave the others theirs', async () => {
+    const [run, other] = [await gates.run(), await gates.run()];
+    for (let round = 0; round < 2; round += 1) {
+      const coming = Array.from({ length: 300 }, () => send(run, 'Transfer-Encoding: chunked', '1\r\n{\r\n'));
+      const refused = () => coming.filter(({ said }) => said().includes('run_busy'));
+      await expect.poll(refused, { timeout: 20_000 }).toHaveLength(44);
+      expect(reasonOf(await ask(run, '{"model":"m"}'))).toEqual([429, 'run_busy']);
+      expect((await ask(other, '{"model":"m"}')).status).toBe(200);
+      const [first] = coming.filter(({ said }) => said() === '');
+      first?.socket.write('c\r\n"model":"m"}\r\n0\r\n\r\n');
+      await expect.poll(() => first?.said()).toContain('200 OK');
+      expect((await ask(run, '{"model":"m"}')).status).toBe(200);
+      for (const { socket } of coming) socket.destroy();
+      // Those that leave at once, leave nothing behind.
+      for (let i = 0; i < 300; i += 1) send(run, 'Transfer-Encoding: chunked').socket.end().destroySoon();
+      await expect.poll(async () => (await ask(run, '{"model":"m"}')).status, { timeout: 20_000 }).toBe(200);
+    }
+  }, 60_000);
 
   it('have room until their callers leave', async () => {
     const run = await gates.run();

@@ -119,7 +119,7 @@ describe('the gates', () => {
     };
     const answer = await fetch(`http://127.0.0.1:${hasty.address.port}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${run.token}` },
+      headers: { authorization: `Bearer ${run.token}`, 'content-type': 'application/json' },
       body: '{"model":"good","stream":true}',
     });
     expect(await answer.text()).toContain('"code":"provider_timeout"');
@@ -136,7 +136,7 @@ describe('the gates', () => {
     const mine = await gates.run();
     const answer = await fetch(`http://127.0.0.1:${second.address.port}/v1/messages`, {
       method: 'POST',
-      headers: { 'x-api-key': mine.token },
+      headers: { 'x-api-key': mine.token, 'content-type': 'application/json' },
       body: '{"model":"good","stream":true}',
     });
     const closing = second.close();

@@ -272,6 +272,26 @@ describe('a 401', () => {
 });
 
 describe('a replica that closes', () => {
+  it('asks no provider any more, though it has claimed', async () => {
+    answer = async () => issue();
+    const replica = await start();
+    const { read, closing } = await installation.owner.transaction(async (tx) => {
+      await tx.query('LOCK TABLE oauth_grants IN SHARE MODE');
+      const read = replica.tokens.read(credential);
+      await soon(async () => {
+        const waits = await installation.owner.query(
+          "SELECT FROM pg_locks WHERE NOT granted AND relation = 'oauth_grants'::regclass",
+        );
+        expect(waits).toHaveLength(1);
+      });
+      return { read, closing: replica.tokens.close() };
+    });
+    await Promise.all([read, closing]);
+    expect(asked).toEqual([]);
+    answer = async () => issue();
+    expect(textOf(await (await start()).tokens.read(credential))).toBe('canary-access-1');
+  });
+
   it('does not wait for a provider that is silent', async () => {
     answer = (_, signal) =>
       new Promise((resolve) => {

@@ -31,6 +31,7 @@ function open(coding: string) {
       sent += bytes.toString('latin1');
       return true;
     },
+    onHeard: () => {},
   });
   return { origin, body, scrubbed, sent: () => sent };
 }

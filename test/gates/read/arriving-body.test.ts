@@ -4,7 +4,6 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Arriving, receiveBody, type Unreceived } from '../../../gates/read/arriving-body.ts';
-import { Pieces } from '../../../gates/read/pieces.ts';
 
 let server: Server;
 let socket: Socket;
@@ -30,9 +29,10 @@ async function send(framing: string, body: string, arriving: Partial<Arriving> =
   const { promise, resolve } = Promise.withResolvers<Came>();
   server = createServer((request, response) => {
     const grown: number[] = [];
+    const room = arriving.maxBytes ?? 1_000;
     const grow = (bytes: number) => {
       grown.push(bytes);
-      return bytes > 1_000 ? ('run_busy' as const) : null;
+      return bytes > room ? ('run_busy' as const) : null;
     };
     const given = { maxBytes: 2_000, grow, signal: new AbortController().signal, ...arriving };
     const received = receiveBody(request, given).then((came) => (Buffer.isBuffer(came) ? `${came}` : came));
@@ -46,11 +46,13 @@ async function send(framing: string, body: string, arriving: Partial<Arriving> =
 }
 
 /** A while passes that no clock shows. A poll makes some of it pass, too. */
-async function after(ms: number): Promise<'late'> {
+async function passing(ms: number): Promise<'late'> {
   vi.advanceTimersByTime(ms);
   return 'late';
 }
 
+const LEAST = 64 * 1024;
+const SLOW = { maxBytes: 100 * LEAST };
 const LIMIT = { maxBytes: 1_000 };
 const CHUNKED = 'Transfer-Encoding: chunked';
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
@@ -92,7 +94,7 @@ describe('a body that comes', () => {
     ] as const) {
       const { received, response, grown } = await send('Content-Length: 5', begun);
       await expect.poll(() => grown).toEqual(begun ? [1] : []);
-      expect(await Promise.race([received, after(patienceMs - 5_000)])).toBe('late');
+      expect(await Promise.race([received, passing(patienceMs - 5_000)])).toBe('late');
       vi.advanceTimersByTime(5_000);
       expect(await received).toBe('body_timeout');
       // Whoever sent it is still there to be told.
@@ -102,14 +104,36 @@ describe('a body that comes', () => {
     }
   });
 
-  it('may take as long as it likes', async () => {
-    const { received, grown } = await send('Content-Length: 20', 'a');
-    for (let bytes = 1; bytes < 20; bytes += 1) {
+  it('may take as long as it likes while it brings 64 KiB in each 30 seconds', async () => {
+    const { received, grown } = await send(CHUNKED, '', SLOW);
+    for (let looks = 1; looks <= 60; looks += 1) {
+      const bytes = Math.ceil(looks / 2) * LEAST;
+      if (looks % 2 === 1) socket.write(chunk('b'.repeat(LEAST)));
       await expect.poll(() => grown.at(-1)).toBe(bytes);
-      vi.advanceTimersByTime(25_000);
-      socket.write('b');
+      vi.advanceTimersByTime(10_000);
     }
-    expect(await received).toHaveLength(20);
+    socket.write('0\r\n\r\n');
+    expect(await received).toHaveLength(30 * LEAST);
+  });
+
+  it('is not waited for where it brings less, however much it brought before and however often', async () => {
+    for (const [begun, drip] of [
+      [1, 1],
+      [10 * LEAST, 1],
+      [10 * LEAST, Math.floor(LEAST / 4)],
+    ] as const) {
+      const { received, grown } = await send(CHUNKED, chunk('a'.repeat(begun)), SLOW);
+      const borne = begun < LEAST ? 2 : 3;
+      for (let looks = 0; looks < borne; looks += 1) {
+        await expect.poll(() => grown.at(-1)).toBe(begun + looks * drip);
+        expect(await Promise.race([received, passing(10_000)])).toBe('late');
+        socket.write(chunk('b'.repeat(drip)));
+      }
+      await expect.poll(() => grown.at(-1)).toBe(begun + borne * drip);
+      vi.advanceTimersByTime(10_000);
+      expect(await received).toBe('body_timeout');
+      server.close();
+    }
   });
 
   it('is broken off when its caller leaves or its run is over, and before it is read', async () => {
@@ -123,26 +147,5 @@ describe('a body that comes', () => {
     expect(await second.received).toBe('broken');
     server.close();
     expect(await (await send('Content-Length: 5', '', { signal: over.signal })).received).toBe('broken');
-  });
-});
-
-describe('the pieces of a body', () => {
-  it('are joined in their order, whatever their sizes', () => {
-    const pieces = new Pieces();
-    const sent = Array.from({ length: 3_000 }, (_, i) => Buffer.alloc(i % 700 === 0 ? 5_000 : i % 3, i));
-    for (const piece of sent) pieces.add(piece);
-    const all = Buffer.concat(sent);
-    expect([pieces.bytes, pieces.take().equals(all)]).toEqual([all.length, true]);
-    expect(pieces.take()).toHaveLength(0);
-  });
-
-  it('take little more than their bytes', () => {
-    const before = process.memoryUsage();
-    const pieces = new Pieces();
-    for (let i = 0; i < 1_000_000; i += 1) pieces.add(Buffer.allocUnsafeSlow(1));
-    const after = process.memoryUsage();
-    const took = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
-    expect(took).toBeLessThan(100_000_000);
-    expect(pieces.take()).toHaveLength(1_000_000);
   });
 });

@@ -101,6 +101,13 @@ describe('the head of a model call', () => {
   it('loses what would make another call of it', () => {
     for (const name of [
       ...['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'x_http_method_override'],
+      ...[
+        'x-portkey-config',
+        'X_Portkey_Provider',
+        'Helicone-Fallbacks',
+        'helicone-target-url',
+        'x-litellm-tags',
+      ],
       ...['X-Original-URL', 'X-Rewrite-URL', 'X.Original.URL', 'X-Original-URI', 'X-Forwarded-Uri'],
     ])
       expect(requestHeaders([name, '/v1/files', 'x-a', 'b'], 'T', [])).toEqual(['x-a', 'b']);

@@ -53,6 +53,8 @@ const BODIES: Readonly<Record<string, Buffer>> = {
     '1]}]}',
   ),
   'one image with much beside it': fill(`"data":"${'A'.repeat(1030)}",`, SOURCE, '"z":1}}]}]}'),
+  'objects of any name': fill('{"a":{"b":{}}},', '{"model":"m","guardrails":[', '1]}'),
+  'tools with types': fill('{"type":"\\u0066"},', '{"model":"m","tools":[', '1]}'),
   'tools with models that are none': fill('{"model":""},', '{"model":"m","tools":[', '1]}'),
   words: fill('word ', TEXT, '"}'),
 };

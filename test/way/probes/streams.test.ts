@@ -1,5 +1,6 @@
 /** The probes that a stream of HTTP/2 can put to an interception, whose origin speaks HTTP/2 too. */
 import type { ClientHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Http2Origin, startHttp2Origin } from '../../support/http2-origin.ts';
 import { type Inside, readStream, startInside } from '../../support/inside.ts';
@@ -88,4 +89,20 @@ it('a client that finishes first still gets a reply that comes later, and an upl
   far.respond({ ':status': 201 });
   far.end('later');
   expect(await read).toMatchObject({ status: 201, body: 'later', code: 0 });
+});
+
+it('an answer takes its time too, though all of it is held until it has come', async () => {
+  const asked = nextAsked();
+  const read = readStream(session.request(head('GET')));
+  const { stream: far } = await asked;
+  const startedAt = Date.now();
+  const coded = gzipSync('piece'.repeat(20));
+  far.respond({ ':status': 200, 'content-type': 'text/plain', 'content-encoding': 'gzip' });
+  for (let at = 0; at < 20; at += 1) {
+    far.write(coded.subarray(at, at < 19 ? at + 1 : undefined));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  far.end();
+  expect(await read).toMatchObject({ status: 200, body: coded.toString('latin1'), code: 0 });
+  expect(Date.now() - startedAt).toBeGreaterThan(3 * 600);
 });

@@ -13,7 +13,7 @@ import { type AuthorityMaterial, makeAuthority, openAuthority } from '../../cert
 import { trustBundlePem } from '../../certs/bundle.ts';
 import { issueLeaf } from '../../certs/leaf.ts';
 import { LeafCache } from '../../certs/leaf-cache.ts';
-import { serve, serveOneHost, type TestServer } from './tls-pair.ts';
+import { serve, serveOneHost, type TestServer } from '../certs/tls-pair.ts';
 
 const HOSTS = [
   'api.example.com',
@@ -21,7 +21,7 @@ const HOSTS = [
   `${'a'.repeat(56)}.example`,
   `${'b'.repeat(63)}.${'c'.repeat(63)}.example`,
 ];
-const PROGRAMS = join(import.meta.dirname, 'programs');
+const PROGRAMS = join(import.meta.dirname, '../certs/programs');
 const PASSWORD = 'changeit';
 // A compiler that runs for the first time has its own standard library to compile.
 const COMPILING = { timeout: 180_000 };

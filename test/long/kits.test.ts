@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../kit/main.ts', import.meta.url));
 
 /** A folder that holds no kit. */
 let dir: string;
@@ -37,7 +37,7 @@ describe('npm run kit', () => {
       const { status, errors } = await kit(...words.split(' ').filter((word) => word !== ''));
       expect(status).toBe(2);
       expect(errors).toMatch(
-        /^kit: usage: .*hostile-connect\|hostile-gates\|clients\|agents\|bench-connect\|bench-model.*\n$/,
+        /^kit: usage: .*hostile-connect\|hostile-gates\|clients\|agents\|bench-connect\|bench-bodies\|bench-model.*\n$/,
       );
     },
   );
