@@ -81,14 +81,41 @@ function manifestOf(port: number, awayPort: number): object {
       hasty: { ...tool, url: `http://tool.test:${port}/do`, timeoutMs: 200 },
       away: { ...tool, url: `http://away.test:${awayPort}/do` },
     },
+    mcpServers: { tool: { url: `http://tool.test:${port}${MCP_PATH}` } },
   };
+}
+
+/** The same as an MCP server's tool. */
+export const MCP_PATH = '/mcp';
+
+export function callMcpTool(
+  port: number,
+  run: Pick<TestRun, 'token'>,
+  key: string,
+  { n = 1, leave }: KeyedAsk,
+): Promise<Reply> {
+  const body = JSON.stringify({ server: 'tool', tool: 'post', arguments: { n } });
+  return askKeyed(port, '/v1/tool-calls', run, key, { body, ...(leave ? { leave } : {}) });
 }
 
 export async function callTool(
   port: number,
   run: Pick<TestRun, 'token'>,
   key: string,
-  { n = 1, tool = 'post', body, headers = {}, leave }: KeyedAsk,
+  { n = 1, tool = 'post', body, ...more }: KeyedAsk,
+): Promise<Reply> {
+  return askKeyed(port, `/v1/http-calls/${tool}`, run, key, {
+    ...more,
+    body: body ?? JSON.stringify({ input: { n } }),
+  });
+}
+
+function askKeyed(
+  port: number,
+  path: string,
+  run: Pick<TestRun, 'token'>,
+  key: string,
+  { body = '', headers = {}, leave }: KeyedAsk,
 ): Promise<Reply> {
   const asked = {
     headers: {
@@ -97,9 +124,9 @@ export async function callTool(
       'idempotency-key': key,
       ...headers,
     },
-    body: body ?? JSON.stringify({ input: { n } }),
+    body,
   };
-  return askGates(port, `/v1/http-calls/${tool}`, leave ? { ...asked, signal: leave } : asked);
+  return askGates(port, path, leave ? { ...asked, signal: leave } : asked);
 }
 
 /** Resolves once `holds`; rejects after ten seconds. */

@@ -1,9 +1,9 @@
 /**
- * Two gates as real processes on one database under keyed calls whose callers die and send again, while gates are killed
+ * Two gates as real processes on one database under keyed calls, of an HTTP tool and of an MCP server's, whose callers die and send again, while gates are killed
  * and paused and the tool resets. The tool counts its own effects: what it says is the truth that answers are held to.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CrossedGates, callTool } from './crossed-gates.ts';
+import { type CrossedGates, callMcpTool, callTool, MCP_PATH } from './crossed-gates.ts';
 import type { Reply, TestRun } from './gates.ts';
 import { type Program, startProgram } from './process.ts';
 import type { Behaviour } from './provider.ts';
@@ -109,7 +109,7 @@ export class CrossingSoak {
       const { port } = this.#at(this.#random.below(2));
       // A third of the callers die early; a paused gate would keep the others for ever.
       const leave = AbortSignal.timeout(this.#random.below(3) === 0 ? this.#random.below(150) : 3_000);
-      const reply = await callTool(port, run, key, { n, leave }).catch(() => null);
+      const reply = await callEither(port, run, key, { n, leave }).catch(() => null);
       if (reply?.whole && reply.status === 200 && !UNKEPT.test(reply.text)) return reply;
       if (reply?.whole && reply.status >= 400 && reply.status < 429) throw new Error(`${key}: ${reply.text}`);
       await sleep(20);
@@ -120,7 +120,7 @@ export class CrossingSoak {
   /** A gate that was paused serves again with its next heartbeat. */
   async #askAgain(port: number, run: TestRun, key: string, n: number): Promise<Reply> {
     for (let tries = 0; ; tries += 1) {
-      const reply = await callTool(port, run, key, { n });
+      const reply = await callEither(port, run, key, { n });
       if (reply.status !== 503 || tries === MAX_TRIES) return reply;
       await sleep(20);
     }
@@ -155,22 +155,44 @@ export class CrossingSoak {
 
   /** Counts first: an effect is one, whatever becomes of its answer. */
   readonly #behave: Behaviour = (asked, response, socket) => {
-    const { n } = JSON.parse(asked.body.toString());
+    const message = JSON.parse(asked.body.toString());
+    response.setHeader('content-type', 'application/json');
+    const say = (result: object): unknown =>
+      response.end(
+        JSON.stringify({ jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', ...result } }),
+      );
+    const mcp = asked.path === MCP_PATH;
+    if (mcp && message.method !== 'tools/call') {
+      say(TALK[message.method] ?? {});
+      return;
+    }
+    const { n } = mcp ? message.params.arguments : message;
     this.#effects.set(n, (this.#effects.get(n) ?? 0) + 1);
     if (n % 11 === 0) {
       socket.destroy();
       return;
     }
     const answer = (): void => {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ n, effect: this.#effects.get(n) }));
+      const effect = JSON.stringify({ n, effect: this.#effects.get(n) });
+      if (mcp) say({ content: [{ type: 'text', text: effect }] });
+      else response.end(effect);
     };
     setTimeout(answer, n % 7 === 0 ? 1_000 : this.#random.below(100));
   };
 }
 
+/** Every other call is of an MCP server's tool. */
+function callEither(...[port, run, key, ask]: Parameters<typeof callMcpTool>): Promise<Reply> {
+  return ((ask.n ?? 0) % 2 === 0 ? callTool : callMcpTool)(port, run, key, ask);
+}
+
+/** What the MCP server answers beside calls. */
+const TALK: Readonly<Record<string, object>> = {
+  'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+  'tools/list': { tools: [{ name: 'post', inputSchema: { type: 'object' } }] },
+};
 const SEED = 20_261_130;
 const RUNS = 4;
 const MAX_TRIES = 500;
 /** Nothing reached the tool: the same key is to be sent again. */
-const UNKEPT = /"code":"(?:http\.unreachable|tool\.interrupted)"/;
+const UNKEPT = /"code":"(?:http\.unreachable|tool\.unavailable|tool\.interrupted)"/;
