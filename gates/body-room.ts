@@ -10,6 +10,9 @@ export type NoRoom = Extract<RefusalReason, 'run_busy' | 'gate_busy'>;
 export interface RoomLimits {
   readonly runBytes: number;
   readonly allBytes: number;
+  /** What of them is left to runs that hold little, and how much that is. */
+  readonly spareBytes: number;
+  readonly littleBytes: number;
   /** How many bodies of one run may come at once. */
   readonly runComing: number;
   /** What a body takes at least while it comes. */
@@ -42,11 +45,17 @@ export class BodyRoom {
     const all = this.#all + more.bytes;
     if (more.coming > 0 && ofRun.coming > this.#limits.runComing) return 'run_busy';
     if (more.bytes > 0 && ofRun.bytes > this.#limits.runBytes) return 'run_busy';
-    if (more.bytes > 0 && all > this.#limits.allBytes) return 'gate_busy';
+    if (more.bytes > 0 && all > this.#mostBeside(ofRun.bytes)) return 'gate_busy';
     this.#all = all;
     if (ofRun.bytes > 0 || ofRun.coming > 0) this.#runs.set(run, ofRun);
     else this.#runs.delete(run);
     return null;
+  }
+
+  /** However much few runs hold, the others' small calls go on. */
+  #mostBeside(ofRun: number): number {
+    const { allBytes, spareBytes, littleBytes } = this.#limits;
+    return ofRun > littleBytes ? allBytes - spareBytes : allBytes;
   }
 }
 
@@ -102,6 +111,8 @@ const NOTHING: Taken = { bytes: 0, coming: 0 };
 const LIMITS: RoomLimits = {
   runBytes: 64 * MIB,
   allBytes: 512 * MIB,
+  spareBytes: 64 * MIB,
+  littleBytes: MIB,
   runComing: 256,
   comingBytes: 16 * 1024,
 };

@@ -12,18 +12,16 @@ export interface Charged {
   /** Whether anything of it may have reached a provider. */
   readonly sent: boolean;
   readonly outcome: Outcome;
-  /** What the caller got. */
-  readonly status: number | null;
-  /** Whether it was an error, before the model had written anything. */
+  /** Whether it was an error that has nothing of the model. */
   readonly unbegun: boolean;
   readonly tokens: TokenCounts;
 }
 
-export function decideCharge({ sent, outcome, status, unbegun, tokens }: Charged): Charge {
+export function decideCharge({ sent, outcome, unbegun, tokens }: Charged): Charge {
   if (tokens.input !== null && tokens.output !== null) return 'counted';
   if (!sent || UNSERVED.has(outcome)) return 'none';
   // Providers charge nothing for an error that they answer instead of a completion.
-  if (outcome === 'provider_error' && ((status ?? 0) >= 400 || unbegun)) return 'none';
+  if (outcome === 'provider_error' && unbegun) return 'none';
   return 'reserved';
 }
 
@@ -35,6 +33,8 @@ export interface Passed {
   readonly cut: boolean;
   /** Whether its output was told, by more than a first figure. */
   readonly outputTold: boolean;
+  /** It is all that was made, though nothing tells of its usage: it came as part of an error. */
+  readonly whole?: boolean;
 }
 
 export interface Ended {
@@ -54,8 +54,8 @@ export function presumeTokens({ tokens, passed, ms, reserved }: Ended): TokenCou
   const isCut = passed?.cut === true;
   if (!isCut && tokens.output !== null) return null;
   // What is not streamed was made whole before it came, or may be made to its end.
-  const isPart = isCut && (streamed || tokens.output !== null);
-  const made = passed?.outputTold ? 0 : Math.ceil((ms / 1_000) * TOKENS_A_SECOND);
+  const isPart = isCut && (streamed || tokens.output !== null || passed.whole === true);
+  const made = passed?.outputTold || passed?.whole ? 0 : Math.ceil((ms / 1_000) * TOKENS_A_SECOND);
   const seen = Math.max(passed?.tokens ?? 0, made);
   const most = limited ? Math.min(seen, outputTokens) : seen;
   const output = Math.max(tokens.output ?? 0, most, isPart ? 0 : outputTokens);

@@ -6,7 +6,9 @@ import type { TokenCounts } from '../core-lite/record/usage-ledger.ts';
 import type { Dialect } from '../core-lite/state/dialect.ts';
 import { countTokens } from './meter/count-tokens.ts';
 import { Decoder } from './meter/decoder.ts';
+import { MAX_ERROR_CHARS } from './meter/error-text.ts';
 import { EventData } from './meter/event-data.ts';
+import { isErrorHead } from './meter/event-head.ts';
 import { FirstContent } from './meter/first-content.ts';
 import { JsonScan } from './meter/json-scan.ts';
 import { type Mark, MarkedEvents } from './meter/marked-events.ts';
@@ -21,6 +23,8 @@ export interface Metered {
   readonly failed: boolean;
   /** Whether the model wrote anything, as far as could be read. */
   readonly begun: boolean;
+  /** Whether it has, where it is an error, words of the model. */
+  readonly wordsInError: boolean;
   /** Whether it came to its end: a stream to the dialect's own last event. */
   readonly finished: boolean;
   /** Whether some of it could not be read: too many were decoded at once, or it is not what it says. */
@@ -62,13 +66,15 @@ export class Meter {
   async read(): Promise<Metered> {
     if (this.#decoder) await this.#decoder.end();
     const begun = this.#rawBytes > 0;
-    const ended = this.#reader?.end() ?? { failed: false, finished: false, begun };
+    const ended = this.#reader?.end() ?? { failed: false, finished: false, begun, wordsInError: false };
     const tokens = countTokens(this.#dialect, this.#usage.fields);
+    const unread = this.#rawBytes > 0 && this.#decoder?.whole === false;
     return {
       tokens,
       ...ended,
       failed: ended.failed || this.#usage.failed,
-      unread: this.#rawBytes > 0 && this.#decoder?.whole === false,
+      unread,
+      wordsInError: ended.wordsInError || (unread && this.#rawBytes > MAX_ERROR_CHARS),
       outputTold: tokens.output !== null && !this.#usage.isFirst,
       passedTokens: this.#passedTokens(),
     };
@@ -97,7 +103,7 @@ export class Meter {
 
 interface Reader {
   write(bytes: Buffer): void;
-  end(): StreamEnd & Pick<Metered, 'begun'>;
+  end(): StreamEnd & Pick<Metered, 'begun' | 'wordsInError'>;
   passedTokens(bytes: number): number;
 }
 
@@ -118,7 +124,8 @@ class WholeReader implements Reader {
 
   end(): ReturnType<Reader['end']> {
     this.#content.look();
-    return { failed: false, finished: this.#scan.finished, begun: this.#content.found };
+    const { found: begun, inError: wordsInError } = this.#content;
+    return { failed: false, finished: this.#scan.finished, begun, wordsInError };
   }
 
   passedTokens(bytes: number): number {
@@ -156,9 +163,10 @@ class EventReader implements Reader {
   end(): ReturnType<Reader['end']> {
     this.#events.end();
     this.#content.look();
-    const { failed, finished } = readStreamEnd(this.#dialect, this.#tail.tail, this.#tail.whole);
-    const begun = this.#content.found;
-    return { failed, finished: finished || LAST_TYPE.test(this.#usage.type), begun };
+    const ended = readStreamEnd(this.#dialect, this.#tail.tail, this.#tail.whole);
+    const { found: begun, inError: wordsInError } = this.#content;
+    const failed = ended.failed || isErrorHead(this.#passed.longHead);
+    return { failed, finished: ended.finished || LAST_TYPE.test(this.#usage.type), begun, wordsInError };
   }
 }
 

@@ -235,7 +235,7 @@ export const REFUSALS = {
   ),
   gate_busy: passing(
     503,
-    'the gate has no room for the body: 512 MiB are held, or 32 of the session wait to be decoded',
+    'the gate has no room for the body: 448 MiB are held, 512 for a run that holds 1 MiB, or 32 of the session wait to be decoded',
     'try again; an operator can run more gates',
   ),
   facts_unavailable: passing(

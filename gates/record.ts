@@ -25,7 +25,7 @@ export interface ModelEnding {
   readonly firstByteMs: number | null;
   /** What of an answer went through, whatever its usage says. */
   readonly passed?: Passed;
-  /** It was an error, before the model had written anything. */
+  /** It was an error that has nothing of the model. */
   readonly unbegun?: boolean;
 }
 
@@ -91,7 +91,7 @@ export class Recorder {
     // A provider takes nothing for a count, and its answer has no usage.
     const free = counts && outcome === 'completed';
     const told = free ? NOTHING : ending.tokens;
-    const settled = decideCharge({ sent: call.sent, outcome, status, unbegun, tokens: told });
+    const settled = decideCharge({ sent: call.sent, outcome, unbegun, tokens: told });
     const ended = { tokens: told, passed, ms: durationMs, reserved: call.reserved };
     const presumed = settled === 'none' ? null : presumeTokens(ended);
     const tokens = presumed ?? told;

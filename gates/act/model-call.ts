@@ -156,7 +156,7 @@ async function conclude(
   }
   if (!end.framed) relay.complete();
   const failed = (status ?? 0) >= 400 || metered?.failed === true;
-  if (failed) return { outcome: 'provider_error', ...told, ...describeFailed(metered) };
+  if (failed) return { outcome: 'provider_error', ...told, ...describeFailed(metered, status) };
   // Some servers of the other dialects leave their last event out; there, what was told is the whole, if all was read.
   return { outcome: 'completed', ...(dialect === 'anthropic' || metered?.unread ? cut : told) };
 }
@@ -169,8 +169,16 @@ function describePassed(metered: Metered | undefined, mayBeCut: boolean): Pick<M
   return { passed: { tokens: passedTokens, outputTold, cut: mayBeCut && !finished && !untold } };
 }
 
-function describeFailed(metered: Metered | undefined): Pick<ModelEnding, 'passed' | 'unbegun'> {
-  return metered?.begun === false ? { unbegun: true } : describePassed(metered, true);
+function describeFailed(
+  metered: Metered | undefined,
+  status: number | null,
+): Pick<ModelEnding, 'passed' | 'unbegun'> {
+  if (status === null || status < 400) {
+    return metered?.begun === false ? { unbegun: true } : describePassed(metered, true);
+  }
+  // Some give back what the model wrote where that was not as it should be.
+  if (!metered?.wordsInError) return { unbegun: true };
+  return { passed: { tokens: metered.passedTokens, outputTold: false, cut: true, whole: true } };
 }
 
 function concludeUnanswered(

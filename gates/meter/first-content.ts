@@ -4,6 +4,7 @@
  * some. It keeps the beginning of one event, and looks no further than what may come before an error.
  */
 import type { Dialect } from '../../core-lite/state/dialect.ts';
+import { holdsWords, nameWords, says } from './error-text.ts';
 import { EventData } from './event-data.ts';
 import { asObject, type Fields } from './usage.ts';
 
@@ -14,6 +15,10 @@ export class FirstContent {
   #keptBytes = 0;
   #lookedBytes = 0;
   #found = false;
+  #inError = false;
+  /** Of an event that is too long to be kept: whether the whole answer in it has any output. */
+  #hasOutput = false;
+  #lastText = '';
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
@@ -21,6 +26,11 @@ export class FirstContent {
 
   get found(): boolean {
     return this.#found;
+  }
+
+  /** Whether it would be the model's even if the answer is an error. */
+  get inError(): boolean {
+    return this.#inError;
   }
 
   /** Takes a piece of a stream of events. */
@@ -38,7 +48,11 @@ export class FirstContent {
 
   /** Takes a piece of one JSON text. */
   keep(bytes: Buffer): void {
-    if (this.#found || this.#keptBytes > MAX_KEPT_BYTES) return;
+    if (this.#found) return;
+    if (this.#keptBytes > MAX_KEPT_BYTES) {
+      this.#lookForOutput(bytes);
+      return;
+    }
     this.#kept.push(Buffer.from(bytes.subarray(0, MAX_KEPT_BYTES)));
     this.#keptBytes += bytes.length;
   }
@@ -51,13 +65,24 @@ export class FirstContent {
     this.#kept = [];
     this.#keptBytes = 0;
     this.#found = this.#tells(text, whole);
+    this.#hasOutput = false;
+    this.#lastText = '';
+  }
+
+  #lookForOutput(bytes: Buffer): void {
+    const text = this.#lastText + bytes.toString('latin1');
+    this.#hasOutput ||= OUTPUT.test(text);
+    this.#lastText = text.slice(-MAX_OUTPUT_CHARS);
   }
 
   #tells(text: string, whole: boolean): boolean {
     if (text === '' || text === '[DONE]') return false;
-    if (whole) return tellsContent(this.#dialect, parse(text));
+    const data = whole ? parse(text) : undefined;
+    this.#inError = holdsWords(text, data);
+    if (whole) return tellsContent(this.#dialect, data) || (tellsError(data) && this.#inError);
+    const type = FIRST_TYPE.exec(text)?.[1] ?? '';
     // Each event of Responses may hold all that was asked.
-    return !QUIET.has(FIRST_TYPE.exec(text)?.[1] ?? '');
+    return !QUIET.has(type) || type === 'error' || (type === 'response.failed' && this.#hasOutput);
   }
 }
 
@@ -86,19 +111,18 @@ function tellsContent(dialect: Dialect, data: unknown): boolean {
 /** @param name of what an answer has that is no stream */
 function tellsByType(fields: Fields, name: string): boolean {
   const { type } = fields;
+  if (type === 'response.failed') return nameWords(fields).some(says);
   if (typeof type === 'string' && !WHOLE.has(type)) return !QUIET.has(type);
   return says(fields[name]);
 }
 
-function listed(value: unknown): readonly Fields[] {
-  return (Array.isArray(value) ? value : []).map((each) => asObject(each) ?? {});
+function tellsError(data: unknown): boolean {
+  if (Array.isArray(data)) return data.some(tellsError);
+  return says(asObject(data)?.['error']);
 }
 
-/** Whether there is a text in it, or anything true, beside whose it is. */
-function says(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null)
-    return value === true || (typeof value === 'string' && value !== '');
-  return Object.entries(value).some(([name, inner]) => name !== 'role' && says(inner));
+function listed(value: unknown): readonly Fields[] {
+  return (Array.isArray(value) ? value : []).map((each) => asObject(each) ?? {});
 }
 
 /** `undefined` where it is no JSON. */
@@ -125,8 +149,10 @@ const QUIET: ReadonlySet<string> = new Set([
 /** Of an answer that is no stream. */
 const WHOLE: ReadonlySet<string> = new Set(['message']);
 const FIRST_TYPE = /^\{\s*"type"\s*:\s*"([\w.]+)"/;
-/** No error is larger, nor what comes before one in the other dialects. */
+/** No other error is larger, nor what comes before one in the other dialects. */
 const MAX_KEPT_BYTES = 16 * 1024;
+const OUTPUT = /"output" ?: ?\[ ?\{/;
+const MAX_OUTPUT_CHARS = 16;
 const MAX_PIECE_BYTES = 4 * 1024;
 /** More than a thousand events that say only that the model lives, or what was asked a few times. */
 const MAX_BYTES: Readonly<Record<Dialect, number>> = {

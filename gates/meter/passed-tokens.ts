@@ -4,43 +4,58 @@
  * shortest event has, within what its dialect has. No event is parsed: its length counts and, in two dialects, its head.
  */
 import type { Dialect } from '../../core-lite/state/dialect.ts';
+import { type EventKind, HEAD_BYTES, kindOf, saysKind } from './event-head.ts';
 
 export class PassedTokens {
-  readonly #frame: Frame;
+  readonly #least: number;
+  readonly #saysKind: boolean;
+  readonly #tallies: Readonly<Record<Exclude<EventKind, 'quiet'>, Tally>>;
   #bytes = 0;
   /** Whether any event ended. */
   #streams = false;
-  /** Events with a text. */
-  #events = 0;
-  #textBytes = 0;
-  #shortest: number;
   /** How much of an event came in earlier chunks. */
   #begun = 0;
   /** The first of it. */
   #head = '';
+  #longHead = '';
   /** What ends an event: it is told by the first line. */
   #border: string | null = null;
   /** The last bytes of that event: a border may begin in them. */
   #tail = '';
 
   constructor(dialect: Dialect) {
-    this.#frame = FRAMES[dialect];
-    this.#shortest = this.#frame.most;
+    const { least, most } = FRAMES[dialect];
+    this.#least = least;
+    this.#saysKind = saysKind(dialect);
+    const tally = (): Tally => new Tally(most);
+    this.#tallies = { words: tally(), item: tally(), text: tally(), answer: tally(), other: tally() };
   }
 
   add(chunk: Buffer): void {
     this.#bytes += chunk.length;
     this.#border ??= borderOf(this.#tail, chunk);
     const from = this.#border === null ? 0 : this.#count(chunk, this.#border);
-    this.#take(chunk, from, chunk.length);
+    this.#take(chunk, from, chunk.length, false);
     const last = this.#tail + chunk.toString('latin1', Math.max(from, chunk.length - MOST_OF_A_BORDER));
     this.#tail = last.slice(-Math.min(this.#begun, MOST_OF_A_BORDER));
   }
 
   get tokens(): number {
     if (!this.#streams) return tokensOfBytes(this.#bytes);
-    const rest = this.#hasText ? Math.max(0, this.#begun - this.#shortest) : 0;
-    return this.#events + tokensOfBytes(this.#textBytes - this.#events * this.#shortest + rest);
+    const rest = { kind: this.#kind, bytes: this.#begun };
+    const { words, item, text, answer, other } = this.#tallies;
+    const of = (kind: EventKind): number => (rest.kind === kind ? rest.bytes : 0);
+    if (words.events > 0 || rest.kind === 'words')
+      return words.tokens(of('words')) + other.beyond(of('other'));
+    const whole = Math.max(item.tokens(of('item')), text.tokens(of('text')));
+    const said = other.tokens(of('other')) + whole;
+    return said > 0 ? said : answer.tokens(of('answer'));
+  }
+
+  /** The first bytes of the last event with a text, where it is so long that the last bytes of a stream do not show it. */
+  get longHead(): string {
+    if (this.#begun > LONG_BYTES) return this.#head;
+    return this.#begun < this.#least ? this.#longHead : '';
   }
 
   /** @returns where the event begins that has not ended */
@@ -50,34 +65,71 @@ export class PassedTokens {
     let end = across < 0 ? -1 : across + border.length - this.#tail.length;
     if (end < 0) end = endOf(chunk, border, from);
     for (; end >= 0; end = endOf(chunk, border, from)) {
-      this.#take(chunk, from, end);
+      this.#take(chunk, from, end, true);
       this.#endEvent();
       from = end;
     }
     return from;
   }
 
-  #take(chunk: Buffer, from: number, end: number): void {
-    const missing = this.#frame.sign === null ? 0 : HEAD_BYTES - this.#head.length;
+  /** Of most events nobody asks for the first bytes. @param ends whether the event ends here */
+  #take(chunk: Buffer, from: number, end: number, ends: boolean): void {
+    const wanted = this.#saysKind || !ends || this.#begun + end - from > LONG_BYTES;
+    const missing = wanted ? HEAD_BYTES - this.#head.length : 0;
     if (missing > 0) this.#head += chunk.toString('latin1', from, Math.min(end, from + missing));
     this.#begun += end - from;
   }
 
   #endEvent(): void {
     this.#streams = true;
-    if (this.#hasText) {
-      this.#events += 1;
-      this.#textBytes += this.#begun;
-      this.#shortest = Math.min(this.#shortest, this.#begun);
-    }
+    const kind = this.#kind;
+    if (kind !== 'quiet') this.#tallies[kind].add(this.#begun);
+    if (this.#begun >= this.#least) this.#longHead = this.#begun > LONG_BYTES ? this.#head : '';
     this.#begun = 0;
     this.#head = '';
     this.#tail = '';
   }
 
-  get #hasText(): boolean {
-    const { least, sign } = this.#frame;
-    return this.#begun >= least && (sign === null || this.#head.includes(sign));
+  get #kind(): EventKind {
+    if (this.#begun < this.#least) return 'quiet';
+    return this.#saysKind ? kindOf(this.#head) : 'words';
+  }
+}
+
+/** Events of one kind. */
+class Tally {
+  readonly #most: number;
+  #shortest: number;
+  #bytes = 0;
+  #beyondBytes = 0;
+  #events = 0;
+
+  /** @param most of an event that is not its text */
+  constructor(most: number) {
+    this.#most = most;
+    this.#shortest = most;
+  }
+
+  get events(): number {
+    return this.#events;
+  }
+
+  add(bytes: number): void {
+    this.#events += 1;
+    this.#bytes += bytes;
+    this.#beyondBytes += Math.max(0, bytes - this.#most);
+    this.#shortest = Math.min(this.#shortest, bytes);
+  }
+
+  /** @param rest what came of one that has not ended */
+  tokens(rest: number): number {
+    const text = this.#bytes - this.#events * this.#shortest;
+    return this.#events + tokensOfBytes(text + Math.max(0, rest - this.#shortest));
+  }
+
+  /** What is text in any case. */
+  beyond(rest: number): number {
+    return tokensOfBytes(this.#beyondBytes + Math.max(0, rest - this.#most));
   }
 }
 
@@ -104,19 +156,16 @@ interface Frame {
   readonly least: number;
   /** As its own provider writes it: an event that is longer holds more text. */
   readonly most: number;
-  /** What stands in the head of an event with a text; `null` where each may have one. */
-  readonly sign: string | null;
 }
 
-/** Anthropic and Responses say more than texts: what was asked, what lives, and in the end all the text once more. */
 const FRAMES: Readonly<Record<Dialect, Frame>> = {
-  openai: { least: 45, most: 280, sign: null },
-  embeddings: { least: 45, most: 280, sign: null },
-  responses: { least: 85, most: 280, sign: 'delta' },
-  anthropic: { least: 105, most: 130, sign: 'delta' },
-  gemini: { least: 55, most: 400, sign: null },
+  openai: { least: 45, most: 280 },
+  embeddings: { least: 45, most: 280 },
+  responses: { least: 85, most: 280 },
+  anthropic: { least: 105, most: 130 },
+  gemini: { least: 55, most: 400 },
 };
 const MOST_OF_A_BORDER = 2;
 const BYTES_PER_TOKEN = 4;
-/** The name of an event, and the type in its data. */
-const HEAD_BYTES = 80;
+/** The tail of a stream shows what is shorter. */
+const LONG_BYTES = 2 * 1024;

@@ -6,8 +6,10 @@ import { type BodyHold, BodyRoom } from '../../gates/body-room.ts';
 import { OPERATIONS } from '../../gates/dialects/operations.ts';
 import { readModelBody } from '../../gates/read/model-call.ts';
 
+const LIMITS = { runBytes: 10, allBytes: 25, spareBytes: 0, littleBytes: 0, runComing: 3, comingBytes: 2 };
+
 describe('the room for bodies', () => {
-  const room = () => new BodyRoom({ runBytes: 10, allBytes: 25, runComing: 3, comingBytes: 2 });
+  const room = () => new BodyRoom(LIMITS);
 
   it('is full for one run before it is for others', () => {
     const all = room();
@@ -18,6 +20,21 @@ describe('the room for bodies', () => {
     expect(all.open('c').set(6)).toBe('gate_busy');
     expect(all.open('c').set(5)).toBeNull();
     expect(all.open('d').set(0)).toBeNull();
+  });
+
+  it('is left in part to runs that hold little', () => {
+    const all = new BodyRoom({ ...LIMITS, spareBytes: 5, littleBytes: 2 });
+    const [large, second, third] = [all.open('a'), all.open('b'), all.open('c')];
+    expect([large.set(10), second.set(10), third.set(3)]).toEqual([null, null, 'gate_busy']);
+    expect(third.set(2)).toBeNull();
+    expect([all.open('c').set(1), all.open('a').begin()]).toEqual(['gate_busy', 'run_busy']);
+    expect([all.open('d').begin(), all.open('e').set(1), all.open('f').set(1)]).toEqual([
+      null,
+      null,
+      'gate_busy',
+    ]);
+    large.set(9);
+    expect([large.set(10), all.open('f').set(1)]).toEqual(['gate_busy', null]);
   });
 
   it('is there again for what was let go of, once', () => {
@@ -58,7 +75,7 @@ describe('the room for bodies', () => {
   });
 
   it('is counted of all that come, and none of what was let go of', () => {
-    const all = new BodyRoom({ runBytes: 10, allBytes: 25, runComing: 9, comingBytes: 5 });
+    const all = new BodyRoom({ ...LIMITS, runComing: 9, comingBytes: 5 });
     const coming = ['a', 'a', 'b', 'b', 'c'].map((run) => all.open(run));
     expect(coming.map((hold) => hold.begin())).toEqual(Array(5).fill(null));
     const more = all.open('c');

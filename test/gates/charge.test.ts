@@ -9,7 +9,6 @@ const COUNTED = { ...NO_TOKENS, input: 3, output: 4 };
 const CALL: Charged = {
   sent: true,
   outcome: 'completed',
-  status: 200,
   unbegun: false,
   tokens: NO_TOKENS,
 };
@@ -20,20 +19,19 @@ it.each<[name: string, call: Partial<Charged>, charge: ReturnType<typeof decideC
   ['counted by a built-in model', { tokens: COUNTED, sent: false }, 'counted'],
   ['counted by half', { tokens: { ...NO_TOKENS, input: 3 } }, 'reserved'],
   ['no usage told', {}, 'reserved'],
-  ['left before it was answered', { outcome: 'client_left', status: null }, 'reserved'],
-  ['left before it was sent', { outcome: 'client_left', status: null, sent: false }, 'none'],
+  ['left before it was answered', { outcome: 'client_left' }, 'reserved'],
+  ['left before it was sent', { outcome: 'client_left', sent: false }, 'none'],
   ['broken off', { outcome: 'provider_died' }, 'reserved'],
-  ['hung up on', { outcome: 'provider_failed', status: 502 }, 'reserved'],
-  ['too slow', { outcome: 'provider_timeout', status: 504 }, 'reserved'],
-  ['an error of the provider', { outcome: 'provider_error', status: 429 }, 'none'],
-  ['an error in the middle of a stream', { outcome: 'provider_error', status: 200 }, 'reserved'],
-  ['an error at the beginning of a stream', { outcome: 'provider_error', unbegun: true }, 'none'],
+  ['hung up on', { outcome: 'provider_failed' }, 'reserved'],
+  ['too slow', { outcome: 'provider_timeout' }, 'reserved'],
+  ['an error with words of the model', { outcome: 'provider_error' }, 'reserved'],
+  ['an error without', { outcome: 'provider_error', unbegun: true }, 'none'],
   ['an error behind a told usage', { outcome: 'provider_error', unbegun: true, tokens: COUNTED }, 'counted'],
-  ['not reached', { outcome: 'connect_failed', status: 502 }, 'none'],
-  ['no provider left', { outcome: 'provider_busy', status: 503 }, 'none'],
-  ['refused by a budget', { outcome: 'budget_exceeded', status: 429, sent: false }, 'none'],
-  ['over before it was sent', { outcome: 'run_stale', status: 409, sent: false }, 'none'],
-  ['over after it was sent', { outcome: 'run_stale', status: 409 }, 'reserved'],
+  ['not reached', { outcome: 'connect_failed' }, 'none'],
+  ['no provider left', { outcome: 'provider_busy' }, 'none'],
+  ['refused by a budget', { outcome: 'budget_exceeded', sent: false }, 'none'],
+  ['over before it was sent', { outcome: 'run_stale', sent: false }, 'none'],
+  ['over after it was sent', { outcome: 'run_stale' }, 'reserved'],
 ])('%s', (_, call, charge) => expect(decideCharge({ ...CALL, ...call })).toBe(charge));
 
 const RESERVED: Reserved = {
@@ -120,6 +118,16 @@ it.each<[name: string, row: Row, presumed: Partial<TokenCounts> | null]>([
   ],
   ['what was reserved where nothing of it had come', { ms: 600_000 }, null],
   ['what was reserved, if that is more', { ms: 5_000, reserved: { limited: false, streamed: false } }, null],
+  [
+    'the words in an error alone, where it is no stream',
+    { passed: { ...UNTOLD, tokens: 9, whole: true }, ms: 60_000, reserved: { streamed: false } },
+    { input: 70, output: 9 },
+  ],
+  [
+    'the words in an error, up to the limit of its body',
+    { passed: { ...UNTOLD, tokens: 9_000, whole: true }, reserved: { streamed: false } },
+    { input: 70, output: 1_000 },
+  ],
   [
     'what was reserved of an answer that is no stream',
     { passed: { ...UNTOLD, tokens: 9 }, ms: 100, reserved: { streamed: false } },

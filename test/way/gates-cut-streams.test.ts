@@ -217,6 +217,45 @@ it('an anthropic stream that ends in good order before its last event is charged
   expectPassed(row, 'completed');
 });
 
+/** Answers nothing but an error. */
+async function chargeError(status: number, type: string, text: string, stream: boolean): Promise<Charged> {
+  const body = { model: 'openai', max_tokens: 60_000, stream, messages: [] };
+  return charge(
+    { path: '/v1/chat/completions', body, text },
+    (_asked, response) => {
+      response.writeHead(status, { 'content-type': type });
+      response.end(text);
+    },
+    false,
+  );
+}
+
+describe('an error is charged', () => {
+  const FAILED = JSON.stringify({ error: { code: 'tool_use_failed', failed_generation: TEXT } });
+  it('for the words of the model in it', async () => {
+    const row = await chargeError(400, 'application/json', FAILED, false);
+    expect([row.outcome, row.presumed, row.used]).toEqual(['provider_error', true, row.input + row.output]);
+    expect(row.output).toBeGreaterThanOrEqual(PASSED_TOKENS);
+    expect(row.output).toBeLessThan(2 * PASSED_TOKENS);
+  });
+
+  it('for those in the only event of a stream, however long it is', async () => {
+    const row = await chargeError(200, 'text/event-stream', `event: error\ndata: ${FAILED}\n\n`, true);
+    expect([row.outcome, row.presumed, row.used]).toEqual(['provider_error', true, row.input + row.output]);
+    expect(row.output).toBeGreaterThanOrEqual(PASSED_TOKENS);
+    expect(row.output).toBeLessThan(2 * PASSED_TOKENS);
+  });
+
+  it.each([
+    ['a message', 400, 'application/json', '{"error":{"message":"no such thing","failed_generation":null}}'],
+    ['a page', 502, 'text/html', `<html>${'<p>Bad gateway</p>'.repeat(500)}</html>`],
+    ['nothing', 500, 'application/json', ''],
+  ])('nothing where it is %s', async (_, status, type, text) => {
+    const row = await chargeError(status, type, text, false);
+    expect(row).toMatchObject({ outcome: 'provider_error', input: null, presumed: false, used: 0 });
+  });
+});
+
 it('a built-in model that is left is charged for what passed', async () => {
   const words = 'word '.repeat(2_000);
   const body = {

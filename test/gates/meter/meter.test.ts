@@ -4,10 +4,11 @@ import { array, assert, asyncProperty, constantFrom, nat } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Meter, type Metered } from '../../../gates/meter.ts';
 import type { Answer } from './answer.ts';
+import { ERROR_ANSWERS } from './error-answers.ts';
 import { OPENAI_ANSWERS } from './openai-answers.ts';
 import { OTHER_ANSWERS } from './other-answers.ts';
 
-const ANSWERS = [...OPENAI_ANSWERS, ...OTHER_ANSWERS];
+const ANSWERS = [...OPENAI_ANSWERS, ...OTHER_ANSWERS, ...ERROR_ANSWERS];
 const CODINGS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   gzip: gzipSync,
   'x-gzip': gzipSync,
@@ -34,6 +35,7 @@ function expected({ tokens, failed, unbegun, unfinished, more }: Answer): Metere
     failed: failed === true,
     // Asked of what failed alone.
     begun: failed ? unbegun !== true : expect.any(Boolean),
+    wordsInError: expect.any(Boolean),
     finished: unfinished !== true,
     unread: false,
     passedTokens: expect.any(Number),

@@ -18,6 +18,8 @@ const named = (type: string, fields: object): string =>
 /** Every event of Responses may have all that was asked. */
 const ASKED = { response: { id: 'r', instructions: 'be kind '.repeat(2_000), output: [], usage: null } };
 
+const SAID = 'word '.repeat(400);
+
 describe('what passed of a stream', () => {
   it('is not what is around its words', () => {
     const text = WORDS.map(chunk).join('');
@@ -78,8 +80,60 @@ describe('what passed of a stream', () => {
     expect(count(long, 7, dialect)).toBe(count(long, long.length, dialect));
   });
 
-  it('is not a text that Responses says once more', () => {
-    const done = named('response.output_text.done', { text: 'word '.repeat(2_000) });
-    expect(count(done, done.length, 'responses')).toBe(0);
+  it.each<[name: string, dialect: Dialect, event: string]>([
+    [
+      'an event that names its type late',
+      'responses',
+      `data: {"item_id":"msg_${'6'.repeat(50)}","output_index":0,"content_index":0,"sequence_number":1,"logprobs":[],"obfuscation":"${'x'.repeat(40)}","delta":"${SAID}","type":"response.output_text.delta"}\n\n`,
+    ],
+    [
+      'an event of data alone with its type behind',
+      'anthropic',
+      `data: {"index":0,"delta":{"type":"text_delta","text":"${SAID}"},"type":"content_block_delta"}\n\n`,
+    ],
+    [
+      'an event behind a comment',
+      'responses',
+      `: ${'keep-alive'.repeat(16)}\n${named('response.output_text.delta', { item_id: 'm', delta: SAID })}`,
+    ],
+    [
+      'a block that begins with all of its text',
+      'anthropic',
+      named('content_block_start', { index: 0, content_block: { type: 'text', text: SAID } }),
+    ],
+    [
+      'an item that is told when it is done',
+      'responses',
+      named('response.output_item.added', { item: { type: 'function_call', arguments: '' } }) +
+        named('response.function_call_arguments.done', { arguments: SAID }) +
+        named('response.output_item.done', { item: { type: 'function_call', arguments: SAID } }),
+    ],
+    ['an error', 'anthropic', named('error', { error: { message: SAID } })],
+  ])('is what stands in %s, once', (_, dialect, event) => {
+    const tokens = SAID.length / 4;
+    expect(count(event, event.length, dialect)).toBeGreaterThan(0.8 * tokens);
+    expect(count(event, event.length, dialect)).toBeLessThan(1.4 * tokens);
+    for (const size of [1, 90, 1_000])
+      expect(count(event, size, dialect)).toBe(count(event, event.length, dialect));
+    expect(count(event.repeat(30), event.length, dialect)).toBeGreaterThan(0.8 * 30 * tokens);
+  });
+
+  it('is what stands beside its words, but not what Responses says once more', () => {
+    const word = named('response.output_text.delta', { item_id: `msg_${'6'.repeat(50)}`, delta: SAID });
+    const again =
+      named('response.output_text.done', { text: SAID }) +
+      named('response.content_part.done', { part: { text: SAID } }) +
+      named('response.output_item.done', { item: { content: [{ text: SAID }] } }) +
+      named('response.failed', ASKED);
+    const alone = count(word, word.length, 'responses');
+    expect(count(word + again, 100, 'responses')).toBe(alone);
+    const block = named('content_block_start', { index: 0, content_block: { type: 'text', text: SAID } });
+    const result = named('content_block_start', {
+      index: 0,
+      content_block: { type: 'web_search_tool_result', content: SAID },
+    });
+    const delta = named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: ' the' } });
+    expect(count(block + delta, 100, 'anthropic')).toBeGreaterThan(0.8 * (SAID.length / 4));
+    expect(count(result + delta, 100, 'anthropic')).toBeLessThan(5);
   });
 });
