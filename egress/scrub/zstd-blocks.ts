@@ -25,7 +25,7 @@ export class ZstdBlocks {
   #at = 0;
   /** Where the last block or its frame ended. Counted in all bytes that came. */
   #readableTo = 0;
-  #frameEnded = false;
+  #frameEnded = true;
 
   /**
    * Whether a decoder gives all text that the bytes hold: a block has just ended, or its frame. What is skipped may tell
