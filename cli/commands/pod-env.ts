@@ -124,7 +124,7 @@ function readPlace(dir: string | undefined, at: string | undefined): string {
 async function writeFiles(folder: string, at: string, io: Io) {
   const trust = await loadTrust(io);
   return writeClientFiles(folder, at, trust).catch((error: NodeJS.ErrnoException | UnsafeFolder) => {
-    if (error instanceof UnsafeFolder) throw new CommandError(UNSAFE[error.why](error.folder), UNSAFE_REMEDY);
+    if (error instanceof UnsafeFolder) throw unsafe(error);
     throw new CommandError(`the files cannot be written to ${folder} (${error.code})`, 'name another --dir');
   });
 }
@@ -144,12 +144,20 @@ function format(form: Form, variables: Readonly<Record<string, string>>): readon
   );
 }
 
+function unsafe({ why, folder }: UnsafeFolder): CommandError {
+  return new CommandError(UNSAFE[why](folder), UNSAFE_REMEDY[why](folder));
+}
+
 const UNSAFE: Readonly<Record<Unsafe, (folder: string) => string>> = {
   of_another_user: (folder) => `${folder} is another user's, who could change what clients trust`,
-  writable_by_others: (folder) => `others may write to ${folder}, and could change what clients trust`,
+  writable_by_others: (folder) =>
+    `its group or others may write to ${folder}, and could change what clients trust`,
 };
-const UNSAFE_REMEDY =
-  'name a --dir that is not there yet, or one of your own that nobody else may write to (chmod go-w)';
+const UNSAFE_REMEDY: Readonly<Record<Unsafe, (folder: string) => string>> = {
+  of_another_user: () => 'name a --dir below folders that are your own or root’s',
+  writable_by_others: (folder) =>
+    `take that away (chmod g-w,o-w ${folder}), or name a --dir below folders that nobody else may write to`,
+};
 const FORMS = ['shell', 'dotenv', 'json'] as const;
 const NOTHING: Declared = { sentinels: [], plain: {} };
 const PROXY_URL =

@@ -105,7 +105,7 @@ function isAmbiguousText(layer: string): boolean {
     const plain = mapped.replace(DOT_LIKE, '.').replace(PERCENT_LIKE, '%').replace(UNSEEN, '');
     // An escape that only the mapping makes would be decoded behind it, as often as anybody likes.
     if (escapesOf(mapped) !== escapesOf(text) || escapesOf(plain) !== escapesOf(text)) return true;
-    return AMBIGUOUS.test(mapped) || AMBIGUOUS.test(plain);
+    return AMBIGUOUS.test(mapped) || AMBIGUOUS.test(plain) || FOREIGN_ESCAPE.test(plain);
   } catch {
     return true;
   }
@@ -126,8 +126,10 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const NOT_ASCII = /[\x80-\xff]/;
 const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 /** What some decode as another character (IIS). */
-const ELSEWHERE_ESCAPE = /%u[0-9A-Fa-f]{4}/i;
-const ESCAPES = /%(?:[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})/gi;
+const ELSEWHERE_ESCAPE = /%u(?:[0-9A-Fa-f]{4}|\{[0-9A-Fa-f]+\})/i;
+const ESCAPES = /%(?:[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]+\})/gi;
+/** With digits of other scripts, which some read as numbers. */
+const FOREIGN_ESCAPE = /%(?:u\{?)?[\dA-F]*(?!\d)\p{Nd}/iu;
 /** RFC 3986 6.2.2.2: an encoded unreserved character is the character itself, so the path has another spelling. */
 const NEEDLESS_ESCAPE = /%(?:2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aAeE])/;
 /**

@@ -33,6 +33,8 @@ export class CodedText {
   #coding: Coding;
   /** Coded bytes that came. */
   #came = 0;
+  /** Those of them that may still be taken in small pieces. */
+  #pieceCredit = MOST_CREDIT;
   /** Of the coded bytes and of their text: what says nothing of what follows. */
   #closedAt = { coded: 0, text: 0 };
   /** What was settled before the form that was found. */
@@ -92,11 +94,10 @@ export class CodedText {
    * @returns how many of the bytes it took, when all that they decode to has been looked at
    */
   async push(coded: Buffer): Promise<number> {
-    // A zstd decoder stops at the end of a frame, and begins the next with the next write.
-    const length =
-      this.#coding === 'zstd' ? this.#blocks.read(coded) : this.#marks.read(this.#members.upToNext(coded));
-    const taken = coded.subarray(0, length);
+    const taken = this.#pieceOf(coded);
+    const { length } = taken;
     this.#budget += length * MAX_RATIO;
+    this.#members.enter(taken);
     await this.#decode(taken);
     this.#members.push(taken);
     if (this.#state === 'open' && this.#hasBlockEnded()) this.#closeAt(0);
@@ -117,6 +118,29 @@ export class CodedText {
 
   close(): void {
     this.#stop('closed');
+  }
+
+  /** What may be a block, or more where there would be too many: then what ends in it is only not known to. */
+  #pieceOf(coded: Buffer): Buffer {
+    const within = coded.subarray(0, MAX_PIECE_BYTES);
+    const mayStop = this.#pieceCredit >= BYTES_OF_PIECE;
+    const piece = this.#coding === 'zstd' ? this.#zstdPiece(coded, mayStop) : this.#piece(within, mayStop);
+    const spent = piece.length < within.length ? BYTES_OF_PIECE : 0;
+    this.#pieceCredit = Math.min(Math.max(this.#pieceCredit - spent, 0) + piece.length, MOST_CREDIT);
+    return piece;
+  }
+
+  /** A zstd decoder stops at the end of a frame, and begins the next with the next write. */
+  #zstdPiece(coded: Buffer, mayStop: boolean): Buffer {
+    return coded.subarray(0, this.#blocks.read(coded, !mayStop));
+  }
+
+  #piece(coded: Buffer, mayStop: boolean): Buffer {
+    const next = this.#members.upToNext(this.#marks.upToMark(coded));
+    const piece = mayStop ? next : coded;
+    if (next.length < piece.length) this.#members.lose();
+    this.#marks.read(piece);
+    return piece;
   }
 
   /** Whether it has blocks that are only bounded in their text. */
@@ -244,6 +268,11 @@ const MAX_HELD_BYTES = MAX_DEFLATE_BLOCK_BYTES + 1024 * 1024;
 /** A block that is not compressed, and what came with it. */
 const MAX_HELD_OF_BR_BYTES = MAX_BR_BLOCK_TEXT + 64 * 1024;
 const FREE_BYTES = 4 * 1024 * 1024;
+/** Each write takes tens of microseconds, however little is in it: a KiB is not worth more than 16. */
+const BYTES_OF_PIECE = 64;
+const MOST_CREDIT = 64 * BYTES_OF_PIECE;
+/** Of each piece as much is searched for where it ends. */
+const MAX_PIECE_BYTES = 4096;
 /** By then it is known what it looks like. */
 const MAGIC_BYTES = 4;
 /** What cannot be a header is known as such by far earlier. */

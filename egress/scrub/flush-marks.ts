@@ -13,12 +13,14 @@ export class FlushMarks {
     return this.#marked;
   }
 
-  /** @returns how many of the bytes it took: to the end of the first mark in them, or all */
-  read(bytes: Buffer): number {
-    const length = this.#firstMark(bytes) || bytes.length;
-    for (const byte of bytes.subarray(Math.max(length - 4, 0), length)) this.#last = (this.#last << 8) | byte;
+  /** @returns them to the end of the first mark in them, or all */
+  upToMark(bytes: Buffer): Buffer {
+    return bytes.subarray(0, this.#firstMark(bytes) || bytes.length);
+  }
+
+  read(bytes: Buffer): void {
+    for (const byte of bytes.subarray(-4)) this.#last = (this.#last << 8) | byte;
     this.#marked = this.#last === MARK;
-    return length;
   }
 
   /** @returns where it ends; 0 where there is none */

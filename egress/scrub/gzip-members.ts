@@ -10,11 +10,13 @@ export class GzipMembers {
   /** Of the text of the current member. */
   #sum = 0;
   #length = 0;
+  /** Whether a member may have begun that was not seen to: then each that may begin counts as one that does. */
+  #lost = false;
 
   /** @returns what stands before a further member may begin, at least a byte; or all */
   upToNext(bytes: Buffer): Buffer {
-    const next = bytes.indexOf(MAGIC, 1);
-    if (next > 0) return bytes.subarray(0, next);
+    for (let next = bytes.indexOf(MAGIC, 1); next > 0; next = bytes.indexOf(MAGIC, next + 1))
+      if ((bytes[next + MAGIC.length] ?? 0) <= MOST_FLAGS) return bytes.subarray(0, next);
     for (const begun of [2, 1]) {
       const at = bytes.length - begun;
       if (at > 0 && MAGIC.subarray(0, begun).equals(bytes.subarray(at))) return bytes.subarray(0, at);
@@ -23,6 +25,19 @@ export class GzipMembers {
   }
 
   begin(): void {
+    this.#sum = 0;
+    this.#length = 0;
+    this.#lost = false;
+  }
+
+  /** In what was read as one, a member may have begun. */
+  lose(): void {
+    this.#lost = true;
+  }
+
+  /** @param bytes whose text comes next */
+  enter(bytes: Buffer): void {
+    if (!this.#lost || !MAGIC.subarray(0, bytes.length).equals(bytes.subarray(0, MAGIC.length))) return;
     this.#sum = 0;
     this.#length = 0;
   }
@@ -54,3 +69,5 @@ export class GzipMembers {
 const TRAILER_BYTES = 8;
 /** With the one method that there is. */
 const MAGIC = Buffer.from([0x1f, 0x8b, 8]);
+/** The others are reserved: no decoder reads on (RFC 1952 2.3.1.2). */
+const MOST_FLAGS = 0x1f;

@@ -25,7 +25,7 @@ export class ZstdBlocks {
   #at = 0;
   /** Where the last block or its frame ended. Counted in all bytes that came. */
   #readableTo = 0;
-  #frameEnded = false;
+  #frameEnded = true;
 
   /**
    * Whether a decoder gives all text that the bytes hold: a block has just ended, or its frame. What is skipped may tell
@@ -45,8 +45,11 @@ export class ZstdBlocks {
     return this.#state === 'magic' && this.#left === MAGIC_BYTES;
   }
 
-  /** @returns how many of the bytes it took: to the end of a block that may have text, of a frame, or all */
-  read(bytes: Uint8Array): number {
+  /**
+   * @param byFrame whether it does not stop at the end of a block
+   * @returns how many of the bytes it took: to the end of a block that may have text, of a frame, or all
+   */
+  read(bytes: Uint8Array, byFrame = false): number {
     let i = 0;
     while (i < bytes.length && this.#state !== 'broken') {
       const isNumber = this.#state !== 'content' && this.#state !== 'skipped';
@@ -55,7 +58,7 @@ export class ZstdBlocks {
       i += taken;
       this.#at += taken;
       this.#left -= taken;
-      if (this.#left === 0 && this.#endField()) return i;
+      if (this.#left === 0 && this.#endField() && !(byFrame && !this.isBetweenFrames)) return i;
     }
     this.#at += bytes.length - i;
     return bytes.length;

@@ -1,6 +1,6 @@
 /** `pod env`: what it prints is what `run` gives, it writes what that names, and no token is ever in it. */
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -100,6 +100,21 @@ describe('pod env', () => {
     const here = (await type(`pod env --proxy http://127.0.0.1:3128 --dir ${dir} --json`)).json<Variables>();
     expect(here['SSL_CERT_FILE']).toBe(join(dir, 'ca-bundle.pem'));
   });
+
+  it.each([0o775, 0o757])(
+    'names the folder that others may write to, and what takes that away (%o)',
+    async (mode) => {
+      const open = join(folder, `open-${mode}`);
+      await mkdir(open);
+      await chmod(open, mode);
+      for (const dir of [open, join(open, 'inside')]) {
+        const { status, err } = await type(`pod env --proxy http://10.1.2.3:3128/ --dir ${dir}`);
+        expect(status).not.toBe(0);
+        expect(err.join('\n')).toContain(`its group or others may write to ${open}`);
+        expect(err.join('\n')).toContain(`chmod g-w,o-w ${open})`);
+      }
+    },
+  );
 
   it('adds what an environment declares, and no secret', async () => {
     const { out } = await type('pod env --proxy http://127.0.0.1:3128 --env dev --json');

@@ -61,6 +61,10 @@ describe('what gives no text', () => {
 });
 
 describe('what is whole', () => {
+  it.each(['gzip', 'deflate', 'br', 'zstd'])('may be nothing, in %s', async (coding) => {
+    expect(await scrub(coding, Buffer.alloc(0), 1)).toEqual({ bytes: Buffer.alloc(0), cut: null });
+  });
+
   const noise = randomBytes(6_000_000);
   const text = Buffer.from(noise.toString('hex'));
   it.each([
