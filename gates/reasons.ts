@@ -181,7 +181,11 @@ export const REFUSALS = {
     'the call has ended, and what it gave is not kept any more',
     'look at the tool; use a new key to call it again',
   ),
-  body_too_large: final(413, 'the body is too large', 'send at most 32 MiB to a model, 1 MiB to a tool'),
+  body_too_large: final(
+    413,
+    'the body is too large',
+    'send at most 32 MiB to a model, 4 MiB as an MCP message, 1 MiB to a tool',
+  ),
   media_type_refused: final(415, 'the body is not JSON', 'send Content-Type: application/json'),
   encoding_refused: final(
     415,

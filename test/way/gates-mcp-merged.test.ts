@@ -127,6 +127,18 @@ it('hides what a manifest denies, and then needs no longer name', async () => {
   await expect(call('two_search')).rejects.toMatchObject({ code: -32_602 });
 });
 
+it('keeps its names while one of the servers does not answer', async () => {
+  const both = await gates.run({ mcpServers: { one: { url: one.url }, two: { url: two.url } } });
+  const { list, call } = await connect('modern', both);
+  const all = (await list()).map(({ name }) => name);
+  const plays = two.plays['tools/list'];
+  two.plays['tools/list'] = () => ({ error: { code: -32_000, message: 'not now' } });
+  expect((await list()).map(({ name }) => name)).toEqual(all.slice(0, 2));
+  expect(all.slice(0, 2)).toEqual(['one_search', 'only']);
+  expect((await call('two_search')).content[0]?.text).toBe('two: search');
+  if (plays) two.plays['tools/list'] = plays;
+});
+
 it('is empty where the manifest declares none, and says why where none answers', async () => {
   const nothing = await connect('modern', await gates.run({}));
   await expect(nothing.sdk.listTools()).resolves.toMatchObject({ tools: [] });

@@ -7,6 +7,7 @@ import { type McpTestServer, startMcpServer } from '../support/mcp-servers.ts';
 
 const KINDS = ['modern', 'stateful', 'stateless', 'sse'] as const;
 const CLIENTS = ['v1', 'v2', 'modern'] as const;
+const HUB_KEY = 'hub-canary-77aa01f2';
 const TOKEN = 'mcp-canary-2f6d01c8';
 const servers: Record<string, McpTestServer> = {};
 let gates: TestGates;
@@ -31,11 +32,26 @@ beforeAll(async () => {
     places.map(({ host, port }) => `${host}:${port}`),
   );
   await put('elsewhere', ['elsewhere.test']);
+  await world.call('PUT', '/v1/vaults/test/credentials/hub', {
+    kind: 'headers',
+    hosts: [`modern.test:${servers['modern']?.port}`],
+    secret: { 'X-Hub-Key': HUB_KEY },
+  });
   const declared = Object.entries(servers).map(([name, { url }]) => [name, { url, credential: 'test/fits' }]);
   const { modern } = servers;
   run = await gates.run({
     mcpServers: {
       ...Object.fromEntries(declared),
+      hub: {
+        url: 'https://behind.test/mcp',
+        credential: 'test/fits',
+        via: { url: modern?.url, credential: 'test/hub' },
+      },
+      'hub-elsewhere': {
+        url: 'https://behind.test/mcp',
+        credential: 'test/elsewhere',
+        via: { url: modern?.url, credential: 'test/hub' },
+      },
       elsewhere: { url: modern?.url, credential: 'test/elsewhere' },
       closed: { url: 'https://modern.test:4443/mcp' },
       dead: { url: 'http://dead.test:1/mcp' },
@@ -86,11 +102,22 @@ it.each([
   ['a server that is not declared', 'nobody', 403, 'server_undeclared'],
   ['a name that every object has', 'constructor', 403, 'server_undeclared'],
   ['a credential that may not go there', 'elsewhere', 200, 'credential'],
+  ['a credential that may not go to where it is sent on', 'hub-elsewhere', 200, 'credential'],
   ['a port that nobody opened', 'closed', 200, 'refused'],
   ['a server that is not there', 'dead', 200, 'unreachable'],
 ])('refuses %s', async (_what, server, status, reason) => {
   const reply = await post(`/mcp/${server}`, run.token);
   expect(reply).toMatchObject({ status, body: { error: { data: { reason } } } });
+});
+
+it('asks a gateway elsewhere, with both credentials', async () => {
+  const { asked = [] } = servers['modern'] ?? {};
+  asked.length = 0;
+  await withClient('modern', '/mcp/hub', ({ call }) => call('echo'));
+  expect(asked.length).toBeGreaterThan(0);
+  for (const { headers } of asked) {
+    expect(headers).toMatchObject({ authorization: `Bearer ${TOKEN}`, 'x-hub-key': HUB_KEY });
+  }
 });
 
 it('ends with its run', async () => {

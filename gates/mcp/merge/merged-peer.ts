@@ -12,7 +12,7 @@ import { deny } from '../see/denials.ts';
 import type { Asked, ServerNotification, Subscription, Way } from '../upstream/server.ts';
 import type { McpPeer, PeerAbout, PeerFilter, PeerOutcome } from '../way.ts';
 import { mergeAbout } from './about.ts';
-import { mergeByKey, mergeNamed } from './directory.ts';
+import { type Listed, mergeByKey, mergeNamed } from './directory.ts';
 import { Holders } from './holders.ts';
 import type { ListKind, ListMemory } from './list-memory.ts';
 import type { Named } from './names.ts';
@@ -107,10 +107,10 @@ export class MergedPeer implements McpPeer {
   async #list(kind: ListKind | 'tools', asked: Asked, way: Way): Promise<Said> {
     const lists = await this.#holders.read(kind, asked, way);
     if (!Array.isArray(lists)) return lists as Said;
-    const { absent, servers } = this.#options;
+    const { absent, servers, talks } = this.#options;
     switch (kind) {
       case 'tools':
-        return { result: { tools: mergeNamed(lists, absent, servers) } };
+        return { result: { tools: mergeNamed(lists, [...absent, ...unlisted(talks, lists)], servers) } };
       case 'prompts':
         return { result: { prompts: mergeNamed(lists, [], servers) } };
       case 'resources':
@@ -169,6 +169,14 @@ function nobodys(kind: 'tools' | 'prompts', meant: readonly string[]): Said {
     meant.length > 0 ? `more than one has that name; say ${meant.join(' or ')}` : 'no server lists it';
   if (kind === 'tools') return deny('tool_undeclared', detail);
   return { error: { code: RPC.invalidParams, message: `there is no such prompt: ${detail}` } };
+}
+
+/** The tools of those that did not answer now: names stay as they were with them. */
+function unlisted(talks: readonly ServerTalk[], lists: readonly Listed[]): readonly Named[] {
+  const listed = new Set(lists.map(({ server }) => server));
+  return talks
+    .filter(({ name }) => !listed.has(name))
+    .flatMap(({ name: server, tools }) => tools.shownNames.map((name) => ({ server, name })));
 }
 
 function noMethod(method: string): Said {
