@@ -406,6 +406,22 @@ const ROUTES = [
 ] as const;
 /** Other tests reach these: they need time, a database that is away, a gate that stops, or another kind of request. */
 const ELSEWHERE: readonly RefusalReason[] = [
+  // test/way/gates-mcp-refusals.test.ts, test/way/gates-mcp.test.ts and test/gates/mcp/hostile-clients.test.ts
+  'accept_refused',
+  'origin_refused',
+  'method_refused',
+  'mcp_session_missing',
+  'mcp_session_unknown',
+  'mcp_version_unknown',
+  'server_undeclared',
+  'mcp_busy',
+  // test/way/gates-crossings.test.ts
+  'call_unknown',
+  'gate_conflict',
+  'key_malformed',
+  'outcome_expired',
+  // test/way/gates-service-tokens.test.ts
+  'token_scope',
   // test/way/gates-budgets.test.ts
   'budget_exceeded',
   'price_unknown',

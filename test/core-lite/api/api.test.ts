@@ -45,6 +45,8 @@ const ADMIN_ROUTES = [
   'GET /v1/sessions',
   'POST /v1/sessions',
   'GET /v1/sessions/{session}',
+  'GET /v1/sessions/{session}/calls/tool',
+  'POST /v1/sessions/{session}/service-tokens',
   'POST /v1/sessions/{session}/end',
   'GET /v1/sessions/{session}/turns',
   'POST /v1/sessions/{session}/turns',
