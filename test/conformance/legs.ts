@@ -12,7 +12,7 @@ import {
 } from './suite.ts';
 
 /** How a client and a server of the suite meet. */
-export type Column = 'direct' | 'gate' | 'translated';
+export type Column = 'direct' | 'gate' | 'merged' | 'translated';
 
 interface RevisionScores {
   readonly server: Readonly<Record<Column, Scores>>;
@@ -27,6 +27,7 @@ export async function runAllLegs(stand: Stand): Promise<AllScores> {
     const server = {
       direct: await runServerSuite(stand.url('direct', 'dual'), revision),
       gate: await runServerSuite(stand.url('gate', 'dual'), revision),
+      merged: await runServerSuite(stand.mergedUrl, revision),
       translated: await runServerSuite(stand.url('gate', OTHER_ERA[revision]), revision),
     };
     const client = {

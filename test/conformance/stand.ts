@@ -1,6 +1,7 @@
 /** What the suite is run against: a gate with a real database, and conformance servers of each era behind it. */
 import { fileURLToPath } from 'node:url';
 import { startTestGates, type TestGates } from '../support/gates.ts';
+import { startMcpServer } from '../support/mcp-servers.ts';
 import { type ConformanceServer, ERAS, type ServedEra, startConformanceServer } from './server/serve.ts';
 import { type Shim, startShim } from './shim.ts';
 
@@ -9,6 +10,8 @@ export interface Stand {
   readonly servers: Readonly<Record<ServedEra, ConformanceServer>>;
   /** The URL of a server for the suite: itself, or through the gate. */
   url(way: 'direct' | 'gate', era: ServedEra): string;
+  /** The server of both eras beside another one, as one. */
+  readonly mergedUrl: string;
   /** Starts a client of the suite, which makes a session of its own for the server that it is given. */
   readonly clientCommand: string;
   clientVariables(way: 'direct' | 'gate'): Readonly<Record<string, string>>;
@@ -21,7 +24,8 @@ export async function startStand(): Promise<Stand> {
   );
   if (!dual || !legacy || !modern) throw new Error('an era has no server');
   const servers = { dual, legacy, modern };
-  const hosts = [...Object.values(servers), SUITE];
+  const beside = await startMcpServer('beside.test', 'stateful');
+  const hosts = [...Object.values(servers), beside, SUITE];
   const opened = hosts.map(({ host, port }) => `${host}${port === 0 ? '' : `:${port}`}=127.0.0.0/8`);
   const gates = await startTestGates(
     hosts.map((each) => ({ ...each, caPem: null })),
@@ -31,10 +35,13 @@ export async function startStand(): Promise<Stand> {
   const { token } = await gates.run({ mcpServers: Object.fromEntries(declared) });
   const { port } = gates.gates.address;
   const shim: Shim = await startShim(port, token);
+  const two = { dual: { url: dual.url, allow: EVERYTHING }, beside: { url: beside.url } };
+  const merged: Shim = await startShim(port, (await gates.run({ mcpServers: two })).token);
   return {
     gates,
     servers,
     url: (way, era) => (way === 'direct' ? servers[era].directUrl : shim.url(`/mcp/${era}`)),
+    mergedUrl: merged.url('/mcp'),
     clientCommand: `${process.execPath} ${fileURLToPath(new URL('client.ts', import.meta.url))}`,
     clientVariables: (way) =>
       way === 'direct'
@@ -46,7 +53,9 @@ export async function startStand(): Promise<Stand> {
           },
     close: async () => {
       await shim.close();
+      await merged.close();
       await gates.close();
+      await beside.close();
       for (const server of Object.values(servers)) await server.close();
     },
   };

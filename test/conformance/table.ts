@@ -45,6 +45,7 @@ function intro(version: string): string[] {
     '- **direct**: the suite and a server or client on the official SDK (`test/conformance`), without a gate. What fails here',
     '  says nothing of the gate.',
     '- **through the gate**: the same, with a URL of the gate and a run token. The server speaks both eras.',
+    '- **merged**: that server beside another one, both as one at `/mcp`.',
     '- **translated**: the server behind the gate speaks only the other era.',
     '',
     'The suite sends no token: a door on loopback adds it, and passes all else as it is. Its own servers, for the client’s',
@@ -108,10 +109,11 @@ function renderRows<C extends Column>(
 
 const listed = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ');
 
-const SERVER_COLUMNS = ['direct', 'gate', 'translated'] as const;
+const SERVER_COLUMNS = ['direct', 'gate', 'merged', 'translated'] as const;
 const CLIENT_COLUMNS = ['direct', 'gate'] as const;
 const TITLES: Readonly<Record<Column, string>> = {
   direct: 'direct',
   gate: 'through the gate',
+  merged: 'merged',
   translated: 'translated',
 };

@@ -253,6 +253,7 @@ const QUESTION = {
 };
 const TOOLS = ['echo', 'progress', 'ask', 'wait'].map((name) => ({
   name,
+  description: `Does ${name}`,
   inputSchema: { type: 'object' as const },
   _meta: { 'example.test/kept': name },
 }));

@@ -1,4 +1,7 @@
-/** Programs as people start them, told of a URL and a run token: each lists the tools of a server behind the gate and calls one. */
+/**
+ * Programs as people start them, told of a URL and a run token: each lists the tools behind the gate and calls one, of one
+ * server and of all that the session declares.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +11,7 @@ import { startTestGates, type TestGates, type TestRun } from '../support/gates.t
 import { runInspector } from '../support/inspector.ts';
 import { type McpTestServer, startMcpServer } from '../support/mcp-servers.ts';
 
+const PATHS = ['/mcp/tools', '/mcp'] as const;
 let folder: string;
 let server: McpTestServer;
 let gates: TestGates;
@@ -31,27 +35,30 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe.each(['legacy', 'modern'])('the Inspector’s command line, %s', (era) => {
-  const inspect = async (...words: string[]): Promise<string> => {
-    const all = ['--protocol-era', era, ...words];
-    const { said, status } = await runInspector(`${base}/mcp/tools`, run.token, all, folder);
-    expect(status, said).toBe(0);
-    return said;
-  };
+describe.each(PATHS.flatMap((path) => ['legacy', 'modern'].map((era) => [era, path] as const)))(
+  'the Inspector’s command line, %s, at %s',
+  (era, path) => {
+    const inspect = async (...words: string[]): Promise<string> => {
+      const all = ['--protocol-era', era, ...words];
+      const { said, status } = await runInspector(`${base}${path}`, run.token, all, folder);
+      expect(status, said).toBe(0);
+      return said;
+    };
 
-  it('lists tools', { timeout: 50_000 }, async () => {
-    expect(await inspect('--method', 'tools/list')).toContain('"echo"');
-  });
+    it('lists tools', { timeout: 50_000 }, async () => {
+      expect(await inspect('--method', 'tools/list')).toContain('"echo"');
+    });
 
-  it('calls a tool', { timeout: 50_000 }, async () => {
-    const said = await inspect('--method', 'tools/call', '--tool-name', 'echo', '--tool-arg', 'said=hello');
-    expect(said).toContain('hello');
-  });
-});
+    it('calls a tool', { timeout: 50_000 }, async () => {
+      const said = await inspect('--method', 'tools/call', '--tool-name', 'echo', '--tool-arg', 'said=hello');
+      expect(said).toContain('hello');
+    });
+  },
+);
 
-it('Claude Code calls a tool of the server for its model', { timeout: 70_000 }, async () => {
+it.each(PATHS)('Claude Code calls a tool for its model, at %s', { timeout: 70_000 }, async (path) => {
   const headers = { authorization: `Bearer ${run.token}` };
-  const config = { mcpServers: { gate: { type: 'http', url: `${base}/mcp/tools`, headers } } };
+  const config = { mcpServers: { gate: { type: 'http', url: `${base}${path}`, headers } } };
   server.done.length = 0;
   const { said, status } = await runClaudeCode({
     base,

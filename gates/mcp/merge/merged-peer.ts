@@ -95,7 +95,7 @@ export class MergedPeer implements McpPeer {
       }
       case 'resources/read': {
         const talk = await this.#holders.findUri(params['uri'], asked, way);
-        return talk ? forward(talk, asked, way, route) : NO_RESOURCE;
+        return talk ? forward(talk, asked, way, route) : noResource(params['uri']);
       }
       case 'completion/complete':
         return this.#complete(asked, way, route);
@@ -127,7 +127,7 @@ export class MergedPeer implements McpPeer {
     if (!isJsonObject(ref)) return noMethod(asked.method);
     if (ref['type'] !== 'ref/prompt') {
       const talk = await this.#holders.findUri(ref['uri'], asked, way);
-      return talk ? forward(talk, asked, way, route) : NO_RESOURCE;
+      return talk ? forward(talk, asked, way, route) : noResource(ref['uri']);
     }
     const found = await this.#holders.find('prompts', ref['name'], asked, way);
     if (!('talk' in found)) return nobodys('prompts', found);
@@ -144,7 +144,11 @@ export class MergedPeer implements McpPeer {
       : talks.length === 1
         ? talks[0]
         : undefined;
-    if (!talk) return noMethod(asked.method);
+    if (!talk) {
+      // What is wrong with a task that is nobody's is for one to say that has tasks.
+      const judge = asked.method.startsWith('tasks/') ? talks.find(hasTasks) : undefined;
+      return judge ? forward(judge, asked, way, route) : noMethod(asked.method);
+    }
     const params = task ? { ...asked.params, taskId: task.taskId } : asked.params;
     return forward(talk, { ...asked, params }, way, route);
   }
@@ -179,6 +183,16 @@ function unlisted(talks: readonly ServerTalk[], lists: readonly Listed[]): reado
     .flatMap(({ name: server, tools }) => tools.shownNames.map((name) => ({ server, name })));
 }
 
+/** As a legacy server says it; a modern client is told in its own way. */
+function noResource(uri: unknown): Said {
+  return { error: { code: -32_002, message: 'no server lists such a resource', data: { uri } } };
+}
+
+function hasTasks({ about: { capabilities } }: ServerTalk): boolean {
+  const { extensions } = capabilities;
+  return isJsonObject(extensions) && Object.hasOwn(extensions, TASKS);
+}
+
 function noMethod(method: string): Said {
   return { error: { code: RPC.methodNotFound, message: `Method not found: ${method}` } };
 }
@@ -189,7 +203,6 @@ const LISTS = {
   'resources/list': 'resources',
   'resources/templates/list': 'resourceTemplates',
 } as const;
-/** As a legacy server says it; a modern client is told in its own way. */
-const NO_RESOURCE: Said = { error: { code: -32_002, message: 'no server lists such a resource' } };
+const TASKS = 'io.modelcontextprotocol/tasks';
 /** No server's name, for what went to none or to all. */
 const NOBODY: Recorded = { name: '*', tools: { find: () => null } };
