@@ -144,7 +144,8 @@ function chunkOf(bytes: Buffer): Buffer {
     : Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, CRLF]);
 }
 
-function without(head: ResponseHead, names: readonly string[]): ResponseHead {
+/** The head but for the lines of these names, in lower case. */
+export function without(head: ResponseHead, names: readonly string[]): ResponseHead {
   return { ...head, headers: head.headers.filter(({ name }) => !names.includes(name)) };
 }
 

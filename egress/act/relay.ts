@@ -13,7 +13,7 @@ import { type HeaderLine, headerValues, parseResponseHead, type ResponseHead } f
 import { isWebSocket, upgradeHeaders } from '../http1/upgrade.ts';
 import { writeResponseHead } from '../http1/write-head.ts';
 import type { BodyScrubber, Cut } from '../scrub/body-scrubber.ts';
-import { AnswerBody, type Shown, showAnswer } from './answer-body.ts';
+import { AnswerBody, type Shown, showAnswer, without } from './answer-body.ts';
 import type { ExchangeInput, ExchangeOutcome, Side, Unanswered } from './exchange.ts';
 import { keepAwake } from './keep-awake.ts';
 import { breakOff, gather, pass, send } from './send.ts';
@@ -93,7 +93,9 @@ class Exchange {
       if ('kind' in head) return head;
       if (head.status === 101) return this.#switch(head);
       if (head.status >= 200) return this.#answer(head);
-      if (this.#input.head.minor === 1) await send(this.#client.socket, this.#clientHead(head, false));
+      // What frames a body has no place in a 1xx (RFC 9110 8.6, RFC 9112 6.1), and two readers might take it for two things.
+      const shown = without(head, ['content-length', 'transfer-encoding']);
+      if (this.#input.head.minor === 1) await send(this.#client.socket, this.#clientHead(shown, false));
     }
     return this.#failed('invalid');
   }

@@ -168,11 +168,14 @@ function judgeStream(raw: readonly string[], authority: string, paths: ReadonlyS
   const valuesOf = (wanted: string) => raw.filter((_, at) => at % 2 === 1 && raw[at - 1] === wanted);
   const shown = JSON.stringify(raw);
   if (valuesOf('authorization').join() !== `Bearer ${SECRET}`) throw new Error(`not the secret: ${shown}`);
-  if (valuesOf(':authority').join() !== authority) throw new Error(`another authority: ${shown}`);
+  // A host is the same in any case.
+  if (valuesOf(':authority').join().toLowerCase() !== authority)
+    throw new Error(`another authority: ${shown}`);
   if (valuesOf(':scheme').join() !== 'https') throw new Error(`another scheme: ${shown}`);
   if (/^(connect|trace)$/i.test(valuesOf(':method').join()))
     throw new Error(`a method that is refused: ${shown}`);
-  if (valuesOf('host').some((host) => host !== authority)) throw new Error(`another host: ${shown}`);
+  if (valuesOf('host').some((host) => host.toLowerCase() !== authority))
+    throw new Error(`another host: ${shown}`);
   const names = raw.filter((_, at) => at % 2 === 0);
   if (names.some((name) => /[^!#$%&'*+.^_`|~0-9a-z:-]/.test(name))) throw new Error(`no name: ${shown}`);
   if (names.some((name) => HOP_BY_HOP.test(name))) throw new Error(`a line for one hop: ${shown}`);

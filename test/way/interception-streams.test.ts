@@ -55,6 +55,15 @@ async function asking(request: string): Promise<{ readonly client: Peer; readonl
 const get = (version = '1.1') => `GET /x HTTP/${version}\r\nHost: ${target}\r\n\r\n`;
 const post = (lines: string) => `POST /x HTTP/1.1\r\nHost: ${target}\r\n${lines}\r\n`;
 
+it('an informational answer frames nothing, whatever it says', async () => {
+  const { client, peer } = await asking(get());
+  const last = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi';
+  const lengths = 'Content-Length: 5\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n';
+  peer.send(`HTTP/1.1 100 Continue\r\n${lengths}\r\n${last}`);
+  const shown = `HTTP/1.1 100 Continue\r\n\r\n${last}`;
+  expect(await client.text(shown.length)).toBe(shown);
+});
+
 describe('an answer that comes before the request is whole', () => {
   it.each(['100-continue', '100-Continue'])('to Expect: %s, refusing it', async (value) => {
     const client = await enter();
