@@ -194,4 +194,6 @@ const PATIENCE_MS = 8_000;
 const PINGS = 6;
 const ANSWER_MS = 200;
 const PING = Buffer.concat([Buffer.from([0, 0, 8, 6, 0, 0, 0, 0, 0]), Buffer.from('fuzzping')]);
-const HOP_BY_HOP = /^(connection|keep-alive|proxy-.*|transfer-encoding|upgrade|http2-settings)$/;
+/** `proxy-status` and its like are not for one hop. */
+const HOP_BY_HOP =
+  /^(connection|keep-alive|proxy-(authenticate|authentication-info|authorization|connection)|transfer-encoding|upgrade|http2-settings)$/;
