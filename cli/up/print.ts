@@ -25,7 +25,7 @@ export function describeReady({ files, addresses, demo, seconds }: Ready): reado
   return [
     `Sallyport ${VERSION} is ready after ${seconds.toFixed(1)} s.`,
     `- egress, the proxy   ${at('egress')}, in TLS ${at('egressTls')}, health and metrics ${at('egressObserve')}`,
-    `- gates, for models   ${at('gates')}, health and metrics ${at('gatesObserve')}`,
+    `- gates: models, tools ${at('gates')}, health and metrics ${at('gatesObserve')}`,
     `- core, the admin API ${at('core')}, health and metrics ${at('coreObserve')}`,
     `- keys                ${files.home}: master.key (keep a copy of it), admin.key`,
     `- logs                ${dirname(files.coreLog)}: core.log, egress.log, gates.log`,
